@@ -1,0 +1,24 @@
+//! The vocabulary of the Azolla Protocol and its pure rules: artifacts with their schemas, ids, the
+//! transition table, blueprints and limits. No I/O, no clock, no SQL, no runtime.
+
+mod canonical;
+mod excerpt;
+mod names;
+
+pub mod artifacts;
+pub mod blueprint;
+pub mod lifecycle;
+pub mod limits;
+pub mod ports;
+pub mod schema;
+pub mod timestamp;
+
+pub use artifacts::*;
+pub use blueprint::{AzollaType, Blueprint, Category, WorkerRole};
+pub use canonical::{NotCanonical, canonical};
+pub use lifecycle::*;
+pub use limits::{LIMITS, LeaseLength, Limit, OutOfRange, Unit};
+pub use names::UnknownName;
+pub use ports::{Clock, IdSource};
+pub use schema::*;
+pub use timestamp::{InvalidTimestamp, Timestamp};

@@ -1,0 +1,206 @@
+//! What one transaction writes, as a plain value.
+
+use azolla_protocol::{
+    Actor, CandidateResolution, CaptureBuffer, CaptureId, CommitId, ContextSnapshot, Event, EventId,
+    GateEvidence, Objective, ObjectiveStatus, OutputBundle, OwnerId, PauseState, ProcessedReason,
+    ResourceRef, RunRecord, SessionManifest, Timestamp, UsageRecord, Validated, WorkOrderId, Workorder,
+    lifecycle::{ObjectiveStep, is_archived},
+};
+
+use crate::{claim::Fence, read::StoredObjective};
+
+/// A whole write: applied at once or not at all, with one journal row per change.
+///
+/// Its id is made before the transaction. After a broken connection the store is asked for that id, and nothing
+/// is written again (C-9, R6).
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub(crate) commit_id: CommitId,
+    pub(crate) actor: Actor,
+    pub(crate) claim: ClaimUse,
+    pub(crate) writes: Vec<Write>,
+}
+
+/// How a commit stands to a claim.
+#[derive(Clone, Debug)]
+pub(crate) enum ClaimUse {
+    /// No claim protects these writes.
+    None,
+    /// The claim is acquired and released by this very transaction.
+    Claiming { resource: ResourceRef, owner_id: OwnerId },
+    /// The claim is held; the transaction checks it first and releases it (C-4, C-5).
+    Fenced(Fence),
+}
+
+impl Commit {
+    /// Starts an empty commit by `actor`.
+    pub fn new(commit_id: CommitId, actor: Actor) -> Self {
+        Self { commit_id, actor, claim: ClaimUse::None, writes: Vec::new() }
+    }
+
+    /// Adds a write. Writes happen in the order in which they were added.
+    #[must_use]
+    pub fn with(mut self, write: Write) -> Self {
+        self.writes.push(write);
+        self
+    }
+
+    /// Claims, commits and releases in one transaction, for work that was loaded before it: every write compares
+    /// what it was built on, so that it is as if it had been loaded under the claim.
+    #[must_use]
+    pub fn claiming(mut self, resource: ResourceRef, owner_id: OwnerId) -> Self {
+        self.claim = ClaimUse::Claiming { resource, owner_id };
+        self
+    }
+
+    /// Puts the writes behind a claim that is held, which ends with them.
+    #[must_use]
+    pub fn fenced(mut self, fence: Fence) -> Self {
+        self.claim = ClaimUse::Fenced(fence);
+        self
+    }
+}
+
+/// One change.
+#[derive(Clone, Debug)]
+pub enum Write {
+    /// A new objective: `Create` (S-a) or `OpenStanding` (S-n).
+    InsertObjective {
+        /// The first version.
+        objective: Validated<Objective>,
+        /// The row of the transition table.
+        step: ObjectiveStep,
+    },
+    /// A step of the transition table.
+    AdvanceObjective {
+        /// What was read: its version and status are compared (S-3).
+        was: ObjectiveMark,
+        /// The row of the transition table.
+        step: ObjectiveStep,
+        /// The next version.
+        next: Validated<Objective>,
+    },
+    /// A change that leaves the status alone.
+    EditObjective {
+        /// What was read: its version and status are compared (S-3).
+        was: ObjectiveMark,
+        /// The next version.
+        next: Validated<Objective>,
+    },
+    /// A new capture.
+    InsertCapture(Validated<CaptureBuffer>),
+    /// PENDING -> PROCESSED (S-4).
+    ProcessCapture {
+        /// The capture.
+        capture_id: CaptureId,
+        /// The `updated_at` that it gets.
+        at: Timestamp,
+    },
+    /// One more triage attempt on a capture (W-2).
+    CountAttempt(CaptureId),
+    /// A new event. A second one for the same entry or attempt is refused under W-1 or W-2.
+    EmitEvent {
+        /// The event, unprocessed.
+        event: Validated<Event>,
+        /// The TODO entry number or the capture's attempt; none for MANIFEST_REQUESTED.
+        entry: Option<u64>,
+    },
+    /// `processed` from false to true (W-6). Needs the event's claim.
+    ProcessEvent {
+        /// The event.
+        event_id: EventId,
+        /// The reason that is recorded on it.
+        reason: ProcessedReason,
+    },
+    /// A snapshot, bound to the version of the objective that it was built from.
+    InsertSnapshot {
+        /// The snapshot.
+        snapshot: Validated<ContextSnapshot>,
+        /// The version of its objective.
+        objective_version: u64,
+    },
+    /// A workorder, if the work stream and the attention limit have room (W-4, O-3). Needs the event's claim.
+    CreateWorkorder {
+        /// The workorder, CREATED.
+        workorder: Validated<Workorder>,
+        /// The event that it answers: one workorder each (W-5).
+        event_id: EventId,
+        /// How much room there is.
+        room: StreamRoom,
+    },
+    /// The one output_bundle of a workorder, which becomes EXECUTED (B-3). Needs the workorder's claim.
+    Execute(Validated<OutputBundle>),
+    /// What a claim cost.
+    RecordUsage(Validated<UsageRecord>),
+    /// The one run_record of a workorder, which leaves the work stream (W-5). Needs the workorder's claim.
+    Gate(Validated<RunRecord>),
+    /// The checks behind a run_record.
+    RecordEvidence(Validated<GateEvidence>),
+    /// A pause_state: the current one of its objective from here on.
+    Pause {
+        /// What it ends: at most one pause_state each.
+        key: PauseKey,
+        /// The pause_state.
+        pause: Validated<PauseState>,
+    },
+    /// The manifest of a manifest workorder.
+    InsertManifest {
+        /// The manifest.
+        manifest: Validated<SessionManifest>,
+        /// The workorder that yielded it.
+        work_order_id: WorkOrderId,
+    },
+    /// What became of a triage candidate: final once, unless DEFERRED.
+    ResolveCandidate(Validated<CandidateResolution>),
+}
+
+/// The limits that a new workorder is checked against, inside its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamRoom {
+    /// Open workorders at most (W-4).
+    pub max_concurrent: u64,
+    /// Open workorders and waiting results at most (O-3); 0 = no limit.
+    pub review_limit: u64,
+}
+
+/// The state of an objective that a write was built on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectiveMark {
+    /// The version that was read.
+    pub version: u64,
+    /// The status that was read.
+    pub status: ObjectiveStatus,
+    /// Whether it was archived.
+    pub archived: bool,
+}
+
+impl From<&StoredObjective> for ObjectiveMark {
+    fn from(stored: &StoredObjective) -> Self {
+        let archived = is_archived(&stored.objective);
+        Self { version: stored.version, status: stored.objective.status, archived }
+    }
+}
+
+/// What a pause_state ends; its text is the store's unique `pause_key`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PauseKey {
+    /// A gated workorder.
+    Workorder(WorkOrderId),
+    /// An event that yielded no workorder.
+    Event(EventId),
+    /// A deadline that passed (D-1). The pause_state names the azolla and the objective.
+    Deadline(Timestamp),
+}
+
+/// What became of a commit that no error stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitOutcome {
+    /// All of it is durable.
+    Done,
+    /// `claiming`: somebody else holds the claim, or the resource is closed. Nothing was written (C-8).
+    Held,
+    /// The work stream has no free place. Nothing was written (W-4).
+    StreamFull,
+    /// Enough results wait for the operator. Nothing was written (O-3).
+    ReviewLimit,
+}

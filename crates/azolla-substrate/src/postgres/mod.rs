@@ -1,0 +1,377 @@
+//! The Substrate in one schema of a PostgreSQL database, for an azolla that several machines share. Claims are
+//! judged by the server's clock; a claim is one round trip and a commit is one more.
+
+mod fault;
+mod flight;
+mod open;
+mod sql;
+mod wake;
+
+use std::sync::{Arc, OnceLock};
+
+use azolla_protocol::{
+    Actor, AzollaId, CommitId, JournalEntry, LeaseLength, OwnerId, ResourceRef, ResourceType, Timestamp,
+};
+use deadpool_postgres::Pool;
+use futures_util::TryStreamExt;
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    task::AbortHandle,
+};
+use tokio_postgres::Config;
+
+use self::{
+    fault::{Failure, fault},
+    flight::{ANSWER_LIMIT, Connection, fly, query, row},
+    open::{make_pool, open_schema, read_address},
+};
+use crate::{
+    claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
+    commit::{ClaimUse, Commit, CommitOutcome},
+    error::{BoxError, SubstrateError},
+    migration::{MIGRATIONS, Migration},
+    plan::{plan, plan_release},
+    read::Identity,
+    rows,
+    statement::{Expect, Miss, Row, Statement, Step},
+    substrate::{BoxFuture, LoadError, Opening, Substrate, SubstrateRead},
+};
+
+/// How often a transaction that the server gave up (a deadlock) runs again.
+const TRIES_MAX: u32 = 5;
+
+/// The Substrate of one azolla in one schema.
+pub struct PostgresSubstrate {
+    config: Config,
+    identity: Identity,
+    pool: Pool,
+    changes: watch::Sender<u64>,
+    committed: Arc<Notify>,
+    notifier: AbortHandle,
+    listener: OnceLock<AbortHandle>,
+}
+
+impl Drop for PostgresSubstrate {
+    fn drop(&mut self) {
+        self.notifier.abort();
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+}
+
+impl PostgresSubstrate {
+    /// Opens the schema of `azolla_id` at an address, after bringing it up to this program's version.
+    pub async fn open(address: &str, azolla_id: &AzollaId, opening: Opening) -> Result<Self, SubstrateError> {
+        Self::open_at(address, azolla_id, opening, MIGRATIONS).await
+    }
+
+    async fn open_at(
+        address: &str,
+        azolla_id: &AzollaId,
+        opening: Opening,
+        migrations: &[Migration],
+    ) -> Result<Self, SubstrateError> {
+        let config = read_address(address)?;
+        let identity = open_schema(&config, azolla_id, &opening, migrations).await?;
+        let pool = make_pool(&config, azolla_id)?;
+        let committed = Arc::new(Notify::new());
+        let notifier = wake::notify_others(config.clone(), azolla_id.clone(), committed.clone());
+        Ok(Self {
+            config,
+            identity,
+            pool,
+            changes: watch::channel(0).0,
+            committed,
+            notifier: tokio::spawn(notifier).abort_handle(),
+            listener: OnceLock::new(),
+        })
+    }
+
+    /// Runs one statement in a transaction of its own.
+    async fn ask(&self, statement: &Statement) -> Result<Vec<Row>, SubstrateError> {
+        let connection = Connection::take(&self.pool).await?;
+        let answer = within_limit(query(&connection, statement)).await?;
+        if answer.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
+            connection.keep();
+        }
+        answer.map_err(fault)
+    }
+
+    /// Applies steps as one transaction. `commit_id` is how a lost answer is resolved; without one it is an error.
+    async fn apply(
+        &self,
+        steps: &[Step],
+        fence: Option<&Fence>,
+        commit_id: Option<&CommitId>,
+    ) -> Result<CommitOutcome, SubstrateError> {
+        let mut tries = 1;
+        loop {
+            let connection = Connection::take(&self.pool).await?;
+            let cut: BoxError = match within_limit(fly(&connection, steps)).await {
+                Err(late) => late.into(),
+                Ok(Err(Failure::Cut(error))) => error.into(),
+                Ok(answer) => {
+                    // The server has answered all of it, so the connection is as good as new.
+                    connection.keep();
+                    match answer {
+                        Ok(()) => {
+                            self.signal();
+                            return Ok(CommitOutcome::Done);
+                        }
+                        Err(Failure::Missed(position)) => return missed(&steps[position], fence),
+                        Err(Failure::Again(_)) if tries < TRIES_MAX => {
+                            tries += 1;
+                            continue;
+                        }
+                        Err(Failure::Refused(error) | Failure::Again(error)) => return Err(error),
+                        Err(Failure::Cut(error)) => error.into(),
+                    }
+                }
+            };
+            return self.resolve(commit_id, cut).await;
+        }
+    }
+
+    /// Finds out by reading what became of a commit whose answer was lost (C-9). "Not there" is no proof: the server
+    /// may still be working through what it had received.
+    async fn resolve(
+        &self,
+        commit_id: Option<&CommitId>,
+        cut: BoxError,
+    ) -> Result<CommitOutcome, SubstrateError> {
+        let Some(commit_id) = commit_id else { return Err(SubstrateError::Unavailable(cut)) };
+        let store: &dyn SubstrateRead = self;
+        for _ in 0..TRIES_MAX {
+            match store.is_committed(commit_id).await {
+                Ok(true) => {
+                    self.signal();
+                    return Ok(CommitOutcome::Done);
+                }
+                Ok(false) => break,
+                // Another connection of the pool may have died with the first.
+                Err(_) => {}
+            }
+        }
+        Err(SubstrateError::OutcomeUnknown { commit_id: commit_id.clone(), source: cut })
+    }
+
+    /// Wakes the roles of this process and, soon after, those of others.
+    fn signal(&self) {
+        self.changes.send_modify(|count| *count += 1);
+        self.committed.notify_one();
+    }
+}
+
+impl SubstrateRead for PostgresSubstrate {
+    fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
+        Box::pin(async {
+            let rows = self.ask(&Statement::new(sql::NOW, [])).await?;
+            rows.first().ok_or_else(|| SubstrateError::corrupt("no clock"))?.parsed(0)
+        })
+    }
+
+    fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
+        Box::pin(async move { self.ask(&statement).await })
+    }
+
+    fn scan(&self, statements: Vec<Statement>) -> mpsc::Receiver<Result<(usize, Row), SubstrateError>> {
+        let (sender, receiver) = mpsc::channel(256);
+        let pool = self.pool.clone();
+        tokio::spawn(async move {
+            if let Err(error) = stream(&pool, &statements, &sender).await {
+                // Nobody listens any more if this fails.
+                let _ = sender.send(Err(error)).await;
+            }
+        });
+        receiver
+    }
+
+    fn journal_after(
+        &self,
+        seq: u64,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<JournalEntry>, SubstrateError>> {
+        Box::pin(async move {
+            let statement = Statement::new(sql::JOURNAL_AFTER, [seq.into(), limit.into()]);
+            self.ask(&statement).await?.iter().map(rows::read_journal).collect()
+        })
+    }
+
+    fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
+        // The server checks its pages as it reads them, and the scan of `verify` reads them all.
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.listener.get_or_init(|| {
+            let azolla_id = self.identity.azolla_id.clone();
+            let listening = wake::listen_to_others(self.config.clone(), azolla_id, self.changes.clone());
+            tokio::spawn(listening).abort_handle()
+        });
+        self.changes.subscribe()
+    }
+}
+
+impl Substrate for PostgresSubstrate {
+    fn acquire_claim<'a>(
+        &'a self,
+        resource: &'a ResourceRef,
+        owner: &'a OwnerId,
+        lease: LeaseLength,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
+        Box::pin(async move {
+            let text = match resource.resource_type {
+                ResourceType::Event => sql::ACQUIRE_EVENT,
+                ResourceType::Workorder => sql::ACQUIRE_WORKORDER,
+            };
+            let values = [
+                owner.as_str().into(),
+                lease.as_ms().into(),
+                resource.resource_id.as_str().into(),
+                actor.as_str().into(),
+            ];
+            let rows = self.ask(&Statement::new(text, values)).await?;
+            let Some(row) = rows.first() else { return Ok(ClaimOutcome::Held) };
+            let claim_version = row.number(0)?;
+            let fence = Fence { resource: resource.clone(), owner_id: owner.clone(), claim_version };
+            Ok(ClaimOutcome::Granted(Grant {
+                fence,
+                lease_expires_at: row.parsed(1)?,
+                granted_at: row.parsed(2)?,
+                claim_count: row.number(3)?,
+                budget_consumed_ms: row.number(4)?,
+            }))
+        })
+    }
+
+    fn renew_claim<'a>(
+        &'a self,
+        fence: &'a Fence,
+        lease: LeaseLength,
+    ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
+        Box::pin(async move {
+            let rows = self.ask(&fence.renewal(lease)).await?;
+            rows.first().map_or(Ok(RenewOutcome::Lost), |row| row.parsed(0).map(RenewOutcome::Renewed))
+        })
+    }
+
+    fn release_claim<'a>(
+        &'a self,
+        fence: &'a Fence,
+        release: Release,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        Box::pin(async move {
+            self.apply(&plan_release(fence, release, actor), Some(fence), None).await.map(drop)
+        })
+    }
+
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+        Box::pin(async move {
+            let plan = plan(&commit, &self.identity.azolla_id)?;
+            let (steps, fence) = match &plan.claim {
+                ClaimUse::None => (plan.steps, None),
+                ClaimUse::Fenced(held) => (plan.steps, Some(held)),
+                ClaimUse::Claiming { resource, owner_id } => {
+                    (claim_now(resource, owner_id).into_iter().chain(plan.steps).collect(), None)
+                }
+            };
+            self.apply(&steps, fence, Some(&commit.commit_id)).await
+        })
+    }
+
+    fn load(
+        &self,
+        steps: mpsc::Receiver<Result<Step, SubstrateError>>,
+    ) -> BoxFuture<'_, Result<(), LoadError>> {
+        Box::pin(async move {
+            let connection = Connection::take(&self.pool).await?;
+            let loaded = load_all(&connection, steps).await;
+            if loaded.is_ok() {
+                connection.keep();
+                self.signal();
+            }
+            loaded
+        })
+    }
+}
+
+/// What a commit ends with when the server says that a step hit nothing.
+fn missed(step: &Step, fence: Option<&Fence>) -> Result<CommitOutcome, SubstrateError> {
+    match step.expect {
+        Expect::Written(miss) | Expect::Found(miss) => miss.outcome(step.artifact, fence),
+        Expect::Any => Err(SubstrateError::corrupt("a step missed that has nothing to hit")),
+    }
+}
+
+/// Grants a claim that the same transaction releases: it begins and ends now.
+fn claim_now(resource: &ResourceRef, owner_id: &OwnerId) -> [Step; 2] {
+    let (claim, open) = match resource.resource_type {
+        ResourceType::Event => (sql::CLAIM_EVENT, sql::EVENT_IS_OPEN),
+        ResourceType::Workorder => (sql::CLAIM_WORKORDER, sql::WORKORDER_IS_OPEN),
+    };
+    let resource_id = resource.resource_id.as_str();
+    let claim = Statement::new(claim, [owner_id.as_str().into(), resource_id.into()]);
+    let open = Statement::new(open, [resource_id.into()]);
+    [(claim, Expect::Written(Miss::Held)), (open, Expect::Found(Miss::Held))]
+        .map(|(statement, expect)| Step { statement, expect, artifact: "claim_record" })
+}
+
+async fn load_all(
+    connection: &Connection,
+    mut steps: mpsc::Receiver<Result<Step, SubstrateError>>,
+) -> Result<(), LoadError> {
+    let client = connection.client();
+    client.batch_execute(sql::BEGIN).await.map_err(fault)?;
+    let mut positions = 0..;
+    while let Some(step) = steps.recv().await {
+        let (step, position) = (step?, positions.next().unwrap_or(usize::MAX));
+        let text = sql::required(step.statement.sql, step.expect);
+        let statement = client.prepare_cached(&text).await.map_err(fault)?;
+        let done = client.execute_raw(&statement, step.statement.values.iter()).await;
+        done.map_err(|error| {
+            let error = match fault::failure(error, step.artifact, position) {
+                Failure::Missed(_) => crate::archive::not_empty(),
+                Failure::Refused(error) | Failure::Again(error) => error,
+                Failure::Cut(error) => SubstrateError::Unavailable(error.into()),
+            };
+            LoadError { step: Some(position), error }
+        })?;
+    }
+    client.batch_execute(sql::NUMBER_JOURNAL).await.map_err(fault)?;
+    Ok(client.batch_execute(sql::COMMIT).await.map_err(fault)?)
+}
+
+async fn stream(
+    pool: &Pool,
+    statements: &[Statement],
+    sender: &mpsc::Sender<Result<(usize, Row), SubstrateError>>,
+) -> Result<(), SubstrateError> {
+    let connection = Connection::take(pool).await?;
+    let client = connection.client();
+    client.batch_execute(sql::BEGIN_READING).await.map_err(fault)?;
+    for (position, statement) in statements.iter().enumerate() {
+        let prepared = client.prepare_cached(statement.sql).await.map_err(fault)?;
+        let found = client.query_raw(&prepared, statement.values.iter()).await.map_err(fault)?;
+        let mut found = std::pin::pin!(found);
+        while let Some(next) = found.try_next().await.map_err(fault)? {
+            if sender.send(Ok((position, row(&next).map_err(fault)?))).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+    client.batch_execute(sql::ROLLBACK).await.map_err(fault)?;
+    connection.keep();
+    Ok(())
+}
+
+/// Gives up an operation that gets no answer.
+async fn within_limit<T>(operation: impl Future<Output = T>) -> Result<T, SubstrateError> {
+    let late = || SubstrateError::Unavailable("PostgreSQL did not answer in time".into());
+    tokio::time::timeout(ANSWER_LIMIT, operation).await.map_err(|_| late())
+}
+
+#[cfg(test)]
+mod tests;

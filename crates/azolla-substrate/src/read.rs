@@ -1,0 +1,312 @@
+//! The typed reads, written once for both backends. Lists of open work go through partial indexes, so that their
+//! cost does not grow with history.
+
+use azolla_protocol::{
+    AzollaId, AzollaType, CandidateResolution, CaptureBuffer, CaptureId, ClaimRecord, CommitId,
+    ContextSnapshot, Event, EventId, EventType, GateEvidence, JournalEntry, Objective, ObjectiveId,
+    ObjectiveStatus, OutputBundle, OutputId, PauseState, ResourceRef, RunId, RunRecord, SessionManifest,
+    SnapshotId, UsageRecord, WorkOrderId, Workorder,
+};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    error::SubstrateError,
+    rows, sql,
+    statement::{Cell, Row, Statement},
+    substrate::SubstrateRead,
+};
+
+/// Whose Substrate a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The azolla.
+    pub azolla_id: AzollaId,
+    /// Its blueprint.
+    pub azolla_type: AzollaType,
+}
+
+/// An objective with its store-only columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredObjective {
+    /// The artifact.
+    pub objective: Objective,
+    /// Compared by every write (S-3).
+    pub version: u64,
+    /// How often it entered TODO (W-1).
+    pub todo_entry: u64,
+    /// Whether its result waits for the operator (O-3).
+    pub waiting: bool,
+    /// The key of its current pause_state.
+    pub pause_key: Option<String>,
+}
+
+/// A capture with its store-only column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredCapture {
+    /// The artifact.
+    pub capture: CaptureBuffer,
+    /// Triage attempts so far (W-2).
+    pub attempts: u64,
+}
+
+/// An event with its store-only columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// The artifact.
+    pub event: Event,
+    /// The entry into TODO or the capture's attempt that it stands for.
+    pub entry: Option<u64>,
+    /// Claims without an outcome (W-7).
+    pub claim_count: u64,
+}
+
+/// A workorder with its store-only columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredWorkorder {
+    /// The artifact.
+    pub workorder: Workorder,
+    /// The event that it answers.
+    pub event_id: EventId,
+    /// Budget used by ended and lost claims (B-2).
+    pub budget_consumed_ms: u64,
+    /// Claims without an outcome in this phase (W-7).
+    pub claim_count: u64,
+    /// Its place in the work stream; none once it is gated (W-4).
+    pub stream_slot: Option<u64>,
+}
+
+/// How full the work stream and the operator's desk are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamState {
+    /// Workorders created and not yet gated.
+    pub open: u64,
+    /// Results that wait for the operator.
+    pub waiting: u64,
+}
+
+/// Which objectives to list.
+#[derive(Clone, Debug)]
+pub struct ObjectiveFilter {
+    /// Only these, if any is named.
+    pub status: Option<ObjectiveStatus>,
+    /// At most this urgency number.
+    pub max_urgency: u8,
+    /// Only those after this one, in the order of creation.
+    pub after: Option<Box<Objective>>,
+    /// How many at the most.
+    pub limit: u64,
+}
+
+impl dyn SubstrateRead + '_ {
+    /// Returns whose Substrate this is.
+    pub async fn identity(&self) -> Result<Identity, SubstrateError> {
+        let rows = self.rows(Statement::new(sql::AZOLLA, [])).await?;
+        let row = rows.first().ok_or_else(|| SubstrateError::corrupt("no azolla is named"))?;
+        Ok(Identity { azolla_id: row.parsed(0)?, azolla_type: row.parsed(1)? })
+    }
+
+    /// Returns an objective.
+    pub async fn objective(&self, id: &ObjectiveId) -> Result<Option<StoredObjective>, SubstrateError> {
+        self.one(sql::OBJECTIVE, id.as_str(), rows::read_objective).await
+    }
+
+    /// Returns a page of objectives, oldest first.
+    pub async fn objectives(&self, filter: &ObjectiveFilter) -> Result<Vec<StoredObjective>, SubstrateError> {
+        let after = filter.after.as_ref();
+        let values = [
+            after.map_or_else(String::new, |objective| objective.created_at.to_string()).into(),
+            after.map_or("", |objective| objective.objective_id.as_str()).into(),
+            filter.status.map(|status| status.as_str()).into(),
+            u64::from(filter.max_urgency).into(),
+            filter.limit.into(),
+        ];
+        self.many(Statement::new(sql::OBJECTIVES, values), rows::read_objective).await
+    }
+
+    /// Returns an objective as it was at a version.
+    pub async fn objective_at(
+        &self,
+        id: &ObjectiveId,
+        version: u64,
+    ) -> Result<Option<Objective>, SubstrateError> {
+        let values = [id.as_str().into(), version.into()];
+        let found = self.rows(Statement::new(sql::OBJECTIVE_AT_VERSION, values)).await?;
+        found.first().map(rows::read_document).transpose()
+    }
+
+    /// Returns the TODO tickets whose entry into TODO has no event yet, oldest first (W-1).
+    pub async fn objectives_awaiting_event(
+        &self,
+        limit: u64,
+    ) -> Result<Vec<StoredObjective>, SubstrateError> {
+        self.many(Statement::new(sql::OBJECTIVES_AWAITING_EVENT, [limit.into()]), rows::read_objective).await
+    }
+
+    /// Returns a capture.
+    pub async fn capture(&self, id: &CaptureId) -> Result<Option<StoredCapture>, SubstrateError> {
+        self.one(sql::CAPTURE, id.as_str(), rows::read_capture).await
+    }
+
+    /// Returns PENDING captures with fewer than `attempts_max` attempts, oldest first.
+    pub async fn pending_captures(
+        &self,
+        attempts_max: u64,
+        limit: u64,
+    ) -> Result<Vec<StoredCapture>, SubstrateError> {
+        let values = [attempts_max.into(), limit.into()];
+        self.many(Statement::new(sql::PENDING_CAPTURES, values), rows::read_capture).await
+    }
+
+    /// Returns PENDING captures that have attempts left and no event for the next one, oldest first (W-2).
+    pub async fn captures_awaiting_event(
+        &self,
+        attempts_max: u64,
+        limit: u64,
+    ) -> Result<Vec<StoredCapture>, SubstrateError> {
+        let values = [attempts_max.into(), limit.into()];
+        self.many(Statement::new(sql::CAPTURES_AWAITING_EVENT, values), rows::read_capture).await
+    }
+
+    /// Returns an event.
+    pub async fn event(&self, id: &EventId) -> Result<Option<StoredEvent>, SubstrateError> {
+        self.one(sql::EVENT, id.as_str(), rows::read_event).await
+    }
+
+    /// Returns unprocessed events of a type, oldest first (W-3).
+    pub async fn unprocessed_events(
+        &self,
+        event_type: EventType,
+        limit: u64,
+    ) -> Result<Vec<StoredEvent>, SubstrateError> {
+        let values = [event_type.as_str().into(), limit.into()];
+        self.many(Statement::new(sql::UNPROCESSED_EVENTS, values), rows::read_event).await
+    }
+
+    /// Returns a workorder.
+    pub async fn workorder(&self, id: &WorkOrderId) -> Result<Option<StoredWorkorder>, SubstrateError> {
+        self.one(sql::WORKORDER, id.as_str(), rows::read_workorder).await
+    }
+
+    /// Returns CREATED workorders, oldest first: the Runner's candidates.
+    pub async fn created_workorders(&self, limit: u64) -> Result<Vec<StoredWorkorder>, SubstrateError> {
+        self.many(Statement::new(sql::CREATED_WORKORDERS, [limit.into()]), rows::read_workorder).await
+    }
+
+    /// Returns EXECUTED workorders without a run record, oldest first: the Gate's candidates.
+    pub async fn ungated_workorders(&self, limit: u64) -> Result<Vec<StoredWorkorder>, SubstrateError> {
+        self.many(Statement::new(sql::UNGATED_WORKORDERS, [limit.into()]), rows::read_workorder).await
+    }
+
+    /// Returns all workorders of an objective, oldest first.
+    pub async fn workorders_of(&self, id: &ObjectiveId) -> Result<Vec<StoredWorkorder>, SubstrateError> {
+        let statement = Statement::new(sql::WORKORDERS_OF_OBJECTIVE, [id.as_str().into()]);
+        self.many(statement, rows::read_workorder).await
+    }
+
+    /// Returns a snapshot.
+    pub async fn context_snapshot(&self, id: &SnapshotId) -> Result<Option<ContextSnapshot>, SubstrateError> {
+        self.one(sql::SNAPSHOT, id.as_str(), rows::read_document).await
+    }
+
+    /// Returns an output bundle.
+    pub async fn output_bundle(&self, id: &OutputId) -> Result<Option<OutputBundle>, SubstrateError> {
+        self.one(sql::OUTPUT_BUNDLE, id.as_str(), rows::read_document).await
+    }
+
+    /// Returns the output bundle of a workorder.
+    pub async fn output_of(&self, id: &WorkOrderId) -> Result<Option<OutputBundle>, SubstrateError> {
+        self.one(sql::OUTPUT_OF_WORKORDER, id.as_str(), rows::read_document).await
+    }
+
+    /// Returns the run record of a workorder.
+    pub async fn run_of(&self, id: &WorkOrderId) -> Result<Option<RunRecord>, SubstrateError> {
+        self.one(sql::RUN_OF_WORKORDER, id.as_str(), rows::read_document).await
+    }
+
+    /// Returns all run records of an objective, oldest first.
+    pub async fn runs_of(&self, id: &ObjectiveId) -> Result<Vec<RunRecord>, SubstrateError> {
+        self.documents(sql::RUNS_OF_OBJECTIVE, id.as_str()).await
+    }
+
+    /// Returns the checks behind a run record.
+    pub async fn evidence_of(&self, id: &RunId) -> Result<Option<GateEvidence>, SubstrateError> {
+        self.one(sql::EVIDENCE_OF_RUN, id.as_str(), rows::read_document).await
+    }
+
+    /// Returns what each claim on a workorder cost, oldest first.
+    pub async fn usage_of(&self, id: &WorkOrderId) -> Result<Vec<UsageRecord>, SubstrateError> {
+        self.documents(sql::USAGE_OF_WORKORDER, id.as_str()).await
+    }
+
+    /// Returns a pause_state by its key.
+    pub async fn pause_state(&self, pause_key: &str) -> Result<Option<PauseState>, SubstrateError> {
+        self.one(sql::PAUSE, pause_key, rows::read_document).await
+    }
+
+    /// Returns the current pause_states of this azolla's objectives, oldest first.
+    pub async fn current_pause_states(&self) -> Result<Vec<PauseState>, SubstrateError> {
+        self.many(Statement::new(sql::CURRENT_PAUSES, []), rows::read_document).await
+    }
+
+    /// Returns the newest manifest.
+    pub async fn latest_manifest(&self) -> Result<Option<SessionManifest>, SubstrateError> {
+        let found = self.rows(Statement::new(sql::LATEST_MANIFEST, [])).await?;
+        found.first().map(rows::read_document).transpose()
+    }
+
+    /// Returns what became of the candidates of a triage output.
+    pub async fn resolutions_of(&self, id: &OutputId) -> Result<Vec<CandidateResolution>, SubstrateError> {
+        let statement = Statement::new(sql::RESOLUTIONS_OF_OUTPUT, [id.as_str().into()]);
+        self.many(statement, rows::read_resolution).await
+    }
+
+    /// Returns the claim record of a resource, live or not.
+    pub async fn claim(&self, resource: &ResourceRef) -> Result<Option<ClaimRecord>, SubstrateError> {
+        let values = [resource.resource_type.as_str().into(), resource.resource_id.as_str().into()];
+        let found = self.rows(Statement::new(sql::CLAIM, values)).await?;
+        found.first().map(rows::read_claim).transpose()
+    }
+
+    /// Returns how full the work stream is, and how many results wait (W-4, O-3).
+    pub async fn stream(&self) -> Result<StreamState, SubstrateError> {
+        let found = self.rows(Statement::new(sql::STREAM, [])).await?;
+        let row = found.first().ok_or_else(|| SubstrateError::corrupt("no counts"))?;
+        Ok(StreamState { open: row.number(0)?, waiting: row.number(1)? })
+    }
+
+    /// Returns the journal of one resource.
+    pub async fn journal_of(&self, resource_id: &str) -> Result<Vec<JournalEntry>, SubstrateError> {
+        self.many(Statement::new(sql::JOURNAL_OF_RESOURCE, [resource_id.into()]), rows::read_journal).await
+    }
+
+    /// Tells whether a commit is there: how an unknown outcome is resolved (C-9).
+    pub async fn is_committed(&self, id: &CommitId) -> Result<bool, SubstrateError> {
+        Ok(!self.rows(Statement::new(sql::COMMITTED, [id.as_str().into()])).await?.is_empty())
+    }
+
+    async fn one<T>(
+        &self,
+        sql: &'static str,
+        key: &str,
+        read: impl Fn(&Row) -> Result<T, SubstrateError>,
+    ) -> Result<Option<T>, SubstrateError> {
+        let found = self.rows(Statement::new(sql, [Cell::from(key)])).await?;
+        found.first().map(read).transpose()
+    }
+
+    async fn many<T>(
+        &self,
+        statement: Statement,
+        read: impl Fn(&Row) -> Result<T, SubstrateError>,
+    ) -> Result<Vec<T>, SubstrateError> {
+        self.rows(statement).await?.iter().map(read).collect()
+    }
+
+    async fn documents<T: DeserializeOwned>(
+        &self,
+        sql: &'static str,
+        key: &str,
+    ) -> Result<Vec<T>, SubstrateError> {
+        self.many(Statement::new(sql, [Cell::from(key)]), rows::read_document).await
+    }
+}

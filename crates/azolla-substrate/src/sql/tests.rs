@@ -1,0 +1,56 @@
+//! Every statement by name, for the tests of both backends that prepare them all.
+
+/// Names constants, each with its text.
+macro_rules! named {
+    ($module:path: $($name:ident)+) => {{
+        use $module as texts;
+        [$((stringify!($name), texts::$name)),+]
+    }};
+}
+pub(crate) use named;
+
+/// Every whole statement in `sql.rs`.
+#[rustfmt::skip] // A list.
+pub(crate) static ALL: &[(&str, &str)] = &named!(crate::sql:
+    FENCE RENEW SETTLE_WORKORDER CHARGE_LOST_CLAIM SETTLE_EVENT INSERT_OBJECTIVE UPDATE_OBJECTIVE
+    INSERT_OBJECTIVE_VERSION INSERT_CAPTURE PROCESS_CAPTURE COUNT_ATTEMPT INSERT_EVENT PROCESS_EVENT
+    CHECK_EVENT_OF_OBJECTIVE CHECK_WORKORDER_OF_OBJECTIVE INSERT_SNAPSHOT LOCK_STREAM CHECK_REVIEW_LIMIT CREATE_WORKORDER INSERT_OUTPUT_BUNDLE EXECUTE_WORKORDER
+    INSERT_USAGE INSERT_RUN_RECORD GATE_WORKORDER INSERT_EVIDENCE INSERT_PAUSE POINT_TO_PAUSE INSERT_MANIFEST
+    RESOLVE_CANDIDATE LOAD_WORKORDER LOAD_JOURNAL LOAD_CLAIMS CHECK_EMPTY AZOLLA INSERT_AZOLLA COMMITTED
+    OBJECTIVE OBJECTIVES OBJECTIVE_AT_VERSION OBJECTIVES_AWAITING_EVENT CAPTURE PENDING_CAPTURES
+    CAPTURES_AWAITING_EVENT EVENT UNPROCESSED_EVENTS WORKORDER CREATED_WORKORDERS UNGATED_WORKORDERS
+    WORKORDERS_OF_OBJECTIVE SNAPSHOT OUTPUT_BUNDLE OUTPUT_OF_WORKORDER RUN_OF_WORKORDER RUNS_OF_OBJECTIVE
+    EVIDENCE_OF_RUN USAGE_OF_WORKORDER PAUSE LATEST_MANIFEST CURRENT_PAUSES RESOLUTIONS_OF_OUTPUT CLAIM STREAM
+    JOURNAL_OF_RESOURCE ALL_OBJECTIVES ALL_OBJECTIVE_VERSIONS ALL_CAPTURES ALL_EVENTS ALL_SNAPSHOTS
+    ALL_WORKORDERS ALL_OUTPUT_BUNDLES ALL_RUN_RECORDS ALL_EVIDENCE ALL_USAGE ALL_PAUSES ALL_MANIFESTS
+    ALL_RESOLUTIONS ALL_JOURNAL ALL_CLAIMS SCHEDULED_WITHOUT_WORKORDER WORKORDER_OF_UNSCHEDULED
+    SEVERAL_WORKORDERS EXECUTED_WITHOUT_OUTPUT OUTPUT_OF_UNEXECUTED SEVERAL_OUTPUTS GATED_WITHOUT_RUN
+    RUN_OF_UNGATED SEVERAL_RUNS RUN_WITHOUT_PAUSE SEVERAL_PAUSES PAUSE_OF_UNGATED SNAPSHOT_OF_NOTHING
+    WORKORDER_OF_NOTHING PAUSE_OF_NOTHING PAUSE_OF_OTHER POINTER_TO_NOTHING EVIDENCE_OF_NOTHING
+    USAGE_OF_NOTHING MANIFEST_OF_NOTHING RESOLUTION_OF_NOTHING CLAIM_OF_NOTHING VERSION_OF_NOTHING
+    OBJECTIVE_WITHOUT_VERSION
+);
+
+/// Pieces that `journal.rs` puts together; its own list has every text that comes of them.
+const PIECES: [&str; 3] = ["JOURNAL", "JOURNAL_HELD", "JOURNAL_GRANTED"];
+
+/// Checks that every text constant of a source is in one of the lists, so that a later one cannot be forgotten.
+pub(crate) fn assert_complete<'a>(source: &'a str, lists: impl IntoIterator<Item = &'a str>) {
+    let constant = |line: &'a str| {
+        let (_, rest) = line.split_once(") const ").filter(|(start, _)| start.starts_with("pub("))?;
+        let (name, kind) = rest.split_once(": ")?;
+        kind.starts_with("&str").then_some(name)
+    };
+    let mut found: Vec<_> = source.lines().filter_map(constant).collect();
+    let mut listed: Vec<_> = lists.into_iter().collect();
+    assert!(found.len() > 3, "the source does not read as expected");
+    found.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, found);
+}
+
+#[test]
+fn every_statement_is_listed() {
+    let listed = ALL.iter().map(|(name, _)| *name).chain(PIECES);
+    assert_complete(include_str!("../sql.rs"), listed);
+}

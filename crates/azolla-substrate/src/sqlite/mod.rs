@@ -1,0 +1,278 @@
+//! The Substrate in one SQLite file: the default. One writer thread with group commit, a few readers, and correct
+//! with several programs on the same file, which take turns at its write lock.
+
+mod connection;
+mod fault;
+mod open;
+mod reader;
+mod sql;
+mod watch_file;
+mod writer;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use azolla_protocol::{
+    Actor, Clock, JournalEntry, JournalStep, LeaseLength, OwnerId, ResourceRef, ResourceType, Timestamp,
+};
+use rusqlite::Connection;
+use tokio::sync::{mpsc, watch};
+
+use self::{
+    connection::{Hit, JobTime, query, run},
+    fault::refusal,
+    open::open_file,
+    reader::Readers,
+    watch_file::FileWatch,
+    writer::{Ending, Writer},
+};
+use crate::{
+    claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
+    commit::{ClaimUse, Commit, CommitOutcome},
+    error::SubstrateError,
+    journal::{JournalClaim, JournalRow, journal_steps},
+    migration::{MIGRATIONS, Migration},
+    plan::{plan, plan_release},
+    read::Identity,
+    rows,
+    statement::{Cell, Expect, Miss, Row, Statement, Step},
+    substrate::{BoxFuture, LoadError, Opening, Substrate, SubstrateRead},
+};
+
+/// The Substrate of one azolla in one file.
+pub struct SqliteSubstrate {
+    path: PathBuf,
+    identity: Identity,
+    clock: Arc<dyn Clock>,
+    writer: Writer,
+    readers: Readers,
+    changes: watch::Sender<u64>,
+    file_watch: OnceLock<FileWatch>,
+}
+
+impl SqliteSubstrate {
+    /// Opens a file, after bringing it up to this program's version.
+    pub async fn open(path: &Path, opening: Opening, clock: Arc<dyn Clock>) -> Result<Self, SubstrateError> {
+        Self::open_at(path.to_owned(), opening, clock, MIGRATIONS).await
+    }
+
+    async fn open_at(
+        path: PathBuf,
+        opening: Opening,
+        clock: Arc<dyn Clock>,
+        migrations: &'static [Migration],
+    ) -> Result<Self, SubstrateError> {
+        let opened = tokio::task::spawn_blocking(move || {
+            let now = JobTime::default();
+            let (connection, identity) = open_file(&path, &opening, &now, &*clock, migrations)?;
+            let (changes, _) = watch::channel(0);
+            let writer = Writer::start(connection, now, clock.clone(), changes.clone())
+                .map_err(|error| SubstrateError::Unavailable(error.into()))?;
+            let readers = Readers::new(path.clone());
+            Ok(Self { path, identity, clock, writer, readers, changes, file_watch: OnceLock::new() })
+        });
+        opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))?
+    }
+}
+
+impl SubstrateRead for SqliteSubstrate {
+    fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
+        Box::pin(async { Ok(self.clock.now()) })
+    }
+
+    fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
+        Box::pin(self.readers.run(move |connection| query(connection, &statement)))
+    }
+
+    fn scan(&self, statements: Vec<Statement>) -> mpsc::Receiver<Result<(usize, Row), SubstrateError>> {
+        self.readers.scan(statements)
+    }
+
+    fn journal_after(
+        &self,
+        seq: u64,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<JournalEntry>, SubstrateError>> {
+        Box::pin(async move {
+            let statement = Statement::new(sql::JOURNAL_AFTER, [seq.into(), limit.into()]);
+            self.rows(statement).await?.iter().map(rows::read_journal).collect()
+        })
+    }
+
+    fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
+        Box::pin(self.readers.run(|connection| {
+            let mut found = Vec::new();
+            for row in query(connection, &Statement::new(sql::INTEGRITY, []))? {
+                match row.0.first() {
+                    Some(Cell::Text(text)) if text == "ok" => {}
+                    other => found.push(format!("{other:?}")),
+                }
+            }
+            for row in query(connection, &Statement::new(sql::FOREIGN_KEYS, []))? {
+                found.push(format!("a link to nothing: {:?}", row.0));
+            }
+            Ok(found)
+        }))
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        // Commits of this process are signalled by its writer; those of others are seen in the file.
+        self.file_watch.get_or_init(|| FileWatch::start(&self.path, self.changes.clone()));
+        self.changes.subscribe()
+    }
+}
+
+impl Substrate for SqliteSubstrate {
+    fn acquire_claim<'a>(
+        &'a self,
+        resource: &'a ResourceRef,
+        owner: &'a OwnerId,
+        lease: LeaseLength,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
+        let (resource, owner) = (resource.clone(), owner.clone());
+        Box::pin(self.writer.submit(move |connection| acquire(connection, resource, owner, lease, actor)))
+    }
+
+    fn renew_claim<'a>(
+        &'a self,
+        fence: &'a Fence,
+        lease: LeaseLength,
+    ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
+        let statement = fence.renewal(lease);
+        Box::pin(self.writer.submit(move |connection| {
+            let rows = query(connection, &statement).map_err(|error| refusal(&error, "claim_record"))?;
+            let renewed = rows.first().map(|row| row.parsed(0)).transpose()?;
+            Ok(Ending::Keep(renewed.map_or(RenewOutcome::Lost, RenewOutcome::Renewed)))
+        }))
+    }
+
+    fn release_claim<'a>(
+        &'a self,
+        fence: &'a Fence,
+        release: Release,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        let (steps, fence) = (plan_release(fence, release, actor), fence.clone());
+        Box::pin(async move {
+            self.writer.submit(move |connection| apply(connection, &steps, Some(&fence))).await.map(drop)
+        })
+    }
+
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+        Box::pin(async move {
+            let plan = plan(&commit, &self.identity.azolla_id)?;
+            let work = move |connection: &Connection| match &plan.claim {
+                ClaimUse::None => apply(connection, &plan.steps, None),
+                ClaimUse::Fenced(fence) => apply(connection, &plan.steps, Some(fence)),
+                ClaimUse::Claiming { resource, owner_id } => match claim_now(connection, resource, owner_id)?
+                {
+                    Hit::Yes => apply(connection, &plan.steps, None),
+                    Hit::Missed(_) => Ok(Ending::Undo(CommitOutcome::Held)),
+                },
+            };
+            self.writer.submit(work).await
+        })
+    }
+
+    fn load(
+        &self,
+        mut steps: mpsc::Receiver<Result<Step, SubstrateError>>,
+    ) -> BoxFuture<'_, Result<(), LoadError>> {
+        let load = move |connection: &Connection| {
+            let mut position = 0;
+            while let Some(step) = steps.blocking_recv() {
+                let failed = match run(connection, &step?) {
+                    Ok(Hit::Yes) => None,
+                    Ok(Hit::Missed(_)) => Some(crate::archive::not_empty()),
+                    Err(error) => Some(error),
+                };
+                if let Some(error) = failed {
+                    return Ok(Ending::Undo(Err(LoadError { step: Some(position), error })));
+                }
+                position += 1;
+            }
+            Ok(Ending::Keep(Ok(())))
+        };
+        Box::pin(async move { self.writer.submit(load).await? })
+    }
+}
+
+/// Runs the steps of a commit in order; the first that misses undoes them all.
+fn apply(
+    connection: &Connection,
+    steps: &[Step],
+    fence: Option<&Fence>,
+) -> Result<Ending<CommitOutcome>, SubstrateError> {
+    for step in steps {
+        if let Hit::Missed(miss) = run(connection, step)? {
+            return miss.outcome(step.artifact, fence).map(Ending::Undo);
+        }
+    }
+    Ok(Ending::Keep(CommitOutcome::Done))
+}
+
+fn acquire(
+    connection: &Connection,
+    resource: ResourceRef,
+    owner_id: OwnerId,
+    lease: LeaseLength,
+    actor: Actor,
+) -> Result<Ending<ClaimOutcome>, SubstrateError> {
+    let (again, first, count) = match resource.resource_type {
+        ResourceType::Event => (sql::GRANT_EVENT_AGAIN, sql::GRANT_EVENT_FIRST, sql::COUNT_EVENT),
+        ResourceType::Workorder => {
+            (sql::GRANT_WORKORDER_AGAIN, sql::GRANT_WORKORDER_FIRST, sql::COUNT_WORKORDER)
+        }
+    };
+    let ask = |text, values: &[Cell]| {
+        let statement = Statement { sql: text, values: values.to_vec() };
+        query(connection, &statement).map_err(|error| refusal(&error, "claim_record"))
+    };
+    let values = [owner_id.as_str().into(), lease.as_ms().into(), resource.resource_id.as_str().into()];
+    let mut granted = ask(again, &values)?;
+    if granted.is_empty() {
+        granted = ask(first, &values)?;
+    }
+    let Some(granted) = granted.first() else { return Ok(Ending::Undo(ClaimOutcome::Held)) };
+    let counted = ask(count, &[resource.resource_id.as_str().into()])?;
+    let counted = counted.first().ok_or_else(|| SubstrateError::corrupt(format!("{resource} is gone")))?;
+    let fence = Fence { resource, owner_id, claim_version: granted.number(0)? };
+    let row = JournalRow::of_claim(JournalStep::Grant, &fence.resource);
+    for step in journal_steps(&[row], actor, &JournalClaim::Held(fence.clone()), None) {
+        run(connection, &step)?;
+    }
+    Ok(Ending::Keep(ClaimOutcome::Granted(Grant {
+        fence,
+        lease_expires_at: granted.parsed(1)?,
+        granted_at: granted.parsed(2)?,
+        claim_count: counted.number(0)?,
+        budget_consumed_ms: counted.number(1)?,
+    })))
+}
+
+/// Grants a claim that the same transaction releases: it begins and ends now.
+fn claim_now(
+    connection: &Connection,
+    resource: &ResourceRef,
+    owner_id: &OwnerId,
+) -> Result<Hit, SubstrateError> {
+    let (again, first) = match resource.resource_type {
+        ResourceType::Event => (sql::CLAIM_EVENT_AGAIN, sql::CLAIM_EVENT_FIRST),
+        ResourceType::Workorder => (sql::CLAIM_WORKORDER_AGAIN, sql::CLAIM_WORKORDER_FIRST),
+    };
+    for text in [again, first] {
+        let statement =
+            Statement::new(text, [owner_id.as_str().into(), resource.resource_id.as_str().into()]);
+        let step = Step { statement, expect: Expect::Written(Miss::Held), artifact: "claim_record" };
+        if let Hit::Yes = run(connection, &step)? {
+            return Ok(Hit::Yes);
+        }
+    }
+    Ok(Hit::Missed(Miss::Held))
+}
+
+#[cfg(test)]
+mod tests;

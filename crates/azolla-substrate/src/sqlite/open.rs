@@ -1,0 +1,173 @@
+//! Opens a file: settings, the lock, migrations after a backup, and whose Substrate it is.
+
+use std::{
+    fs::OpenOptions,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use azolla_protocol::Clock;
+use rusqlite::{Connection, OpenFlags};
+
+use super::{
+    connection::{JobTime, connect, execute, query},
+    fault::Fault,
+    sql,
+};
+use crate::{
+    error::SubstrateError,
+    migration::{Migration, missing},
+    read::Identity,
+    statement::Statement,
+    substrate::Opening,
+};
+
+/// Opens the writing connection of `path`, brought up to the newest of `migrations`.
+pub(super) fn open_file(
+    path: &Path,
+    opening: &Opening,
+    now: &JobTime,
+    clock: &dyn Clock,
+    migrations: &[Migration],
+) -> Result<(Connection, Identity), SubstrateError> {
+    make_room(path, opening)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, now).map_err(fault)?;
+    connection.execute_batch(sql::WRITER_CACHE).map_err(fault)?;
+    // Before anything is written: the write-ahead log alone would change another program's file for good.
+    check_owner(&connection, path)?;
+    use_write_ahead_log(&connection).map_err(fault)?;
+    now.set(clock.now());
+    // The write lock, before the version is read: of two programs that start at once, one migrates.
+    connection.execute_batch(sql::BEGIN).map_err(fault)?;
+    let identity = migrate(&connection, path, migrations).and_then(|()| identify(&connection, opening));
+    match identity {
+        Ok(identity) => {
+            connection.execute_batch(sql::COMMIT).map_err(fault)?;
+            Ok((connection, identity))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Creates the file for its owner alone, or says what is missing.
+fn make_room(path: &Path, opening: &Opening) -> Result<(), SubstrateError> {
+    let shown = path.display();
+    let create = matches!(opening, Opening::OrCreate(_));
+    match OpenOptions::new().read(true).write(true).create(create).truncate(false).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(SubstrateError::unusable(
+            format!("there is no store at {shown}"),
+            "check the path, and that its folder exists",
+        )),
+        Err(error) if is_read_only(&error) => Err(Fault::ReadOnly.into()),
+        Err(error) => Err(SubstrateError::unusable(
+            format!("{shown} cannot be opened: {error}"),
+            "check the path and the disk",
+        )),
+    }
+}
+
+fn is_read_only(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// Switching a new file to the write-ahead log needs it alone for a moment, and SQLite does not wait for that.
+fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+    const TRIES: u32 = 500;
+    for attempt in 1.. {
+        let mode = connection.query_row(sql::JOURNAL_MODE, [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(_) => break,
+            Err(error) if attempt < TRIES && matches!(Fault::from(&error), Fault::Busy) => {
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a database that has tables and is not marked as ours. One transaction makes the tables and the mark, and
+/// the mark is never taken back, so this needs no lock.
+fn check_owner(connection: &Connection, path: &Path) -> Result<(), SubstrateError> {
+    if number(connection, sql::COUNT_TABLES)? > 0
+        && number(connection, sql::READ_APPLICATION_ID)? != sql::APPLICATION_ID
+    {
+        return Err(SubstrateError::unusable(
+            format!("{} is a database of another program", path.display()),
+            "name another file",
+        ));
+    }
+    Ok(())
+}
+
+fn number(connection: &Connection, text: &str) -> Result<i64, SubstrateError> {
+    connection.query_row(text, [], |row| row.get(0)).map_err(fault)
+}
+
+fn migrate(connection: &Connection, path: &Path, migrations: &[Migration]) -> Result<(), SubstrateError> {
+    let version = number(connection, sql::READ_VERSION)?;
+    let missing = missing(migrations, version)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if version > 0 {
+        back_up(path, version)?;
+    }
+    for migration in missing {
+        connection.execute_batch(migration.sqlite).map_err(fault)?;
+    }
+    let newest = u32::try_from(migrations.len()).expect("migrations are few");
+    connection.execute_batch(&sql::mark(newest)).map_err(fault)
+}
+
+/// Copies the store beside itself, as `NAME.v1.backup`, while the write lock keeps it still. A second try after a
+/// crash makes the same copy again.
+fn back_up(path: &Path, version: i64) -> Result<(), SubstrateError> {
+    let named = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".v{version}.{ending}"));
+        PathBuf::from(name)
+    };
+    let (unfinished, finished) = (named("partial"), named("backup"));
+    let failed = |error: std::io::Error| {
+        SubstrateError::unusable(
+            format!("no backup could be made before the upgrade: {error}"),
+            "make room beside the store; nothing was changed",
+        )
+    };
+    match std::fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    // Readable by its owner alone, as the store is; SQLite fills an empty file.
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished).map_err(failed)?;
+    let reader = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, &JobTime::default()).map_err(fault)?;
+    let text = unfinished.to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
+    execute(&reader, &Statement::new(sql::BACK_UP, [text.into()])).map_err(fault)?;
+    OpenOptions::new().read(true).open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
+    std::fs::rename(&unfinished, &finished).map_err(failed)?;
+    // The new name has to be on disk before the upgrade is.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    OpenOptions::new().read(true).open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+}
+
+/// Reads whose Substrate this is; a new one gets its name now.
+fn identify(connection: &Connection, opening: &Opening) -> Result<Identity, SubstrateError> {
+    let rows = query(connection, &Statement::new(crate::sql::AZOLLA, [])).map_err(fault)?;
+    match rows.first() {
+        Some(row) => opening.expect(Identity { azolla_id: row.parsed(0)?, azolla_type: row.parsed(1)? }),
+        None => {
+            let identity = opening.create()?;
+            let values = [identity.azolla_id.as_str().into(), identity.azolla_type.as_str().into()];
+            execute(connection, &Statement::new(crate::sql::INSERT_AZOLLA, values)).map_err(fault)?;
+            Ok(identity)
+        }
+    }
+}
+
+fn fault(error: rusqlite::Error) -> SubstrateError {
+    Fault::from(&error).into()
+}

@@ -1,0 +1,193 @@
+//! Tests of the SQLite backend's inside: its statements, its plans, its upgrades.
+
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use azolla_protocol::{AzollaId, AzollaType};
+use rusqlite::OpenFlags;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    journal::all_texts,
+    sql::{
+        self as shared,
+        tests::{ALL, assert_complete, named},
+    },
+    system::SystemClock,
+};
+
+/// Every single statement of `sql.rs` here.
+#[rustfmt::skip] // A list.
+static OWN: &[(&str, &str)] = &named!(crate::sqlite::sql:
+    BEGIN COMMIT ROLLBACK SAVEPOINT KEEP BEGIN_READING WRITER_CACHE JOURNAL_MODE DATA_VERSION INTEGRITY
+    FOREIGN_KEYS READ_APPLICATION_ID READ_VERSION COUNT_TABLES BACK_UP GRANT_EVENT_AGAIN GRANT_EVENT_FIRST
+    GRANT_WORKORDER_AGAIN GRANT_WORKORDER_FIRST CLAIM_EVENT_AGAIN CLAIM_EVENT_FIRST CLAIM_WORKORDER_AGAIN
+    CLAIM_WORKORDER_FIRST COUNT_EVENT COUNT_WORKORDER JOURNAL_AFTER
+);
+
+/// Several statements each, which run without parameters every time that a connection opens or a job fails.
+const BATCHES: [&str; 2] = ["SETTINGS", "UNDO"];
+
+fn identity() -> Identity {
+    Identity { azolla_id: AzollaId::new("az-x").unwrap(), azolla_type: AzollaType::CodePatch }
+}
+
+async fn open(path: &Path, migrations: &'static [Migration]) -> Result<SqliteSubstrate, SubstrateError> {
+    let opening = Opening::OrCreate(identity());
+    SqliteSubstrate::open_at(path.to_owned(), opening, Arc::new(SystemClock), migrations).await
+}
+
+async fn fresh() -> (TempDir, PathBuf, SqliteSubstrate) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("x.sqlite");
+    let store = open(&path, MIGRATIONS).await.unwrap();
+    (directory, path, store)
+}
+
+fn connection(path: &Path) -> Connection {
+    connection::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, &JobTime::default()).unwrap()
+}
+
+#[test]
+fn every_statement_is_listed() {
+    assert_complete(include_str!("sql.rs"), OWN.iter().map(|(name, _)| *name).chain(BATCHES));
+}
+
+/// SQLite numbers parameters by first appearance, so `$2` before `$1` would bind the wrong value without a word.
+#[tokio::test]
+async fn every_statement_prepares_with_its_values_in_order() {
+    let (_directory, path, _store) = fresh().await;
+    let connection = connection(&path);
+    let journal = all_texts().map(|text| ("journal", text));
+    let mut wrong = Vec::new();
+    for (name, text) in ALL.iter().copied().chain(OWN.iter().copied()).chain(journal) {
+        match connection.prepare(text) {
+            Err(error) => wrong.push(format!("{name}: {error}")),
+            Ok(statement) => {
+                for index in 1..=statement.parameter_count() {
+                    let named = statement.parameter_name(index).unwrap_or("no name");
+                    if named != format!("${index}") {
+                        wrong.push(format!("{name}: value {index} goes to {named}"));
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(wrong, [] as [&str; 0]);
+}
+
+/// (statement, the indexes that its cost rests on).
+const PLANNED: &[(&str, &[&str])] = &[
+    (shared::CREATED_WORKORDERS, &["workorder_created"]),
+    (shared::UNGATED_WORKORDERS, &["workorder_ungated"]),
+    (shared::UNPROCESSED_EVENTS, &["event_open"]),
+    (shared::PENDING_CAPTURES, &["capture_pending"]),
+    (shared::CAPTURES_AWAITING_EVENT, &["capture_pending", "event_entry"]),
+    (shared::OBJECTIVES_AWAITING_EVENT, &["objective_todo", "event_entry"]),
+    (shared::CURRENT_PAUSES, &["objective_paused", "sqlite_autoindex_pause_state_1"]),
+    (shared::CHECK_REVIEW_LIMIT, &["objective_waiting", "workorder_slot"]),
+    (shared::STREAM, &["objective_waiting", "workorder_slot"]),
+    (shared::COMMITTED, &["journal_commit"]),
+];
+
+/// The cost of a poll does not grow with history: no table is read as a whole, and nothing old is sorted.
+#[tokio::test]
+async fn open_work_is_found_through_partial_indexes() {
+    let (_directory, path, _store) = fresh().await;
+    let connection = connection(&path);
+    for (text, indexes) in PLANNED {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}")).unwrap();
+        let values = vec![rusqlite::types::Null; statement.parameter_count()];
+        let rows =
+            statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+        let plan: Vec<String> = rows.map(Result::unwrap).collect();
+        for index in *indexes {
+            let uses = |line: &&String| line.contains(&format!("INDEX {index}"));
+            assert!(plan.iter().any(|line| uses(&line)), "{text}\n{index} is not in {plan:#?}");
+        }
+        for line in plan.iter().filter(|line| line.starts_with("SCAN") && !line.starts_with("SCAN CONSTANT"))
+        {
+            assert!(indexes.iter().any(|index| line.ends_with(&format!("INDEX {index}"))), "{text}\n{line}");
+        }
+    }
+}
+
+/// What an upgrade would do.
+static UPGRADED: &[Migration] = &[
+    MIGRATIONS[0],
+    Migration {
+        sqlite: "CREATE TABLE extra (x TEXT) STRICT; INSERT INTO extra VALUES ('new')",
+        postgres: "",
+    },
+];
+
+/// An upgrade that ends half-way, as a kill would end it.
+static CUT: &[Migration] = &[
+    MIGRATIONS[0],
+    Migration { sqlite: "CREATE TABLE extra (x TEXT) STRICT; SELECT nobody_knows()", postgres: "" },
+];
+
+const NOTE: &str = "INSERT INTO journal (at, actor, step, resource_type, resource_id)
+                    VALUES ('2026-11-01T08:00:00.000Z', 'INIT', 'EDIT', 'objective', 'obj-kept')";
+
+fn version(path: &Path) -> i64 {
+    connection(path).query_row(sql::READ_VERSION, [], |row| row.get(0)).unwrap()
+}
+
+fn notes(path: &Path) -> Vec<String> {
+    let connection = connection(path);
+    let mut statement = connection.prepare("SELECT resource_id FROM journal").unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn an_upgrade_leaves_a_backup_that_opens_as_the_old_store() {
+    let (directory, path, store) = fresh().await;
+    drop(store);
+    connection(&path).execute_batch(NOTE).unwrap();
+
+    drop(open(&path, UPGRADED).await.unwrap());
+    assert_eq!(version(&path), 2);
+    let added: String = connection(&path).query_row("SELECT x FROM extra", [], |row| row.get(0)).unwrap();
+    assert_eq!((added.as_str(), notes(&path)), ("new", vec!["obj-kept".to_owned()]));
+
+    let backup = directory.path().join("x.sqlite.v1.backup");
+    let mode = std::fs::metadata(&backup).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "a backup is for its owner alone, as the store is");
+    let old =
+        SqliteSubstrate::open_at(backup.clone(), Opening::Existing, Arc::new(SystemClock), MIGRATIONS).await;
+    let old = old.unwrap();
+    let read: &dyn SubstrateRead = &old;
+    assert_eq!(read.identity().await.unwrap(), identity());
+    assert_eq!(read.integrity().await.unwrap(), [] as [&str; 0]);
+    assert_eq!((version(&backup), notes(&backup)), (1, vec!["obj-kept".to_owned()]));
+
+    // The program from before the upgrade is told, and changes nothing.
+    let error = open(&path, MIGRATIONS).await.map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("the store has version 2, this program knows 1"), "{error}");
+    // No second upgrade, no second backup.
+    std::fs::remove_file(&backup).unwrap();
+    drop(open(&path, UPGRADED).await.unwrap());
+    assert!(!backup.exists());
+}
+
+#[tokio::test]
+async fn an_upgrade_that_is_cut_off_leaves_the_old_store() {
+    let (directory, path, store) = fresh().await;
+    drop(store);
+    connection(&path).execute_batch(NOTE).unwrap();
+    // What a kill in the middle of the backup leaves behind.
+    std::fs::write(directory.path().join("x.sqlite.v1.partial"), "half").unwrap();
+
+    assert!(open(&path, CUT).await.is_err());
+    assert_eq!((version(&path), notes(&path)), (1, vec!["obj-kept".to_owned()]));
+    assert!(connection(&path).prepare("SELECT x FROM extra").is_err(), "half an upgrade stayed");
+    drop(open(&path, MIGRATIONS).await.unwrap());
+    // The next try goes all the way.
+    drop(open(&path, UPGRADED).await.unwrap());
+    assert_eq!((version(&path), notes(&path)), (2, vec!["obj-kept".to_owned()]));
+    assert!(!directory.path().join("x.sqlite.v1.partial").exists());
+}

@@ -1,0 +1,208 @@
+//! PostgreSQL for tests: an empty database per test in the run's server, or a server of the test's own.
+//!
+//! The run's server is started by `scripts/with-postgres` and named by `AZOLLA_TEST_PG_URL`. Without it a
+//! test that needs PostgreSQL fails; it is never skipped.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use tokio_postgres::NoTls;
+
+const NOT_RUNNING: &str = "PostgreSQL is not running for the tests: run scripts/check, or \
+     scripts/with-postgres cargo nextest run (AZOLLA_TEST_PG_URL is not set)";
+
+/// How long the drop of a database may take before it is left to the end of the server.
+const DROP_LIMIT: Duration = Duration::from_secs(10);
+
+/// Creates an empty database in the server of the run. Fails where no server was started for the run.
+pub async fn fresh_database() -> anyhow::Result<TestDatabase> {
+    let server = std::env::var("AZOLLA_TEST_PG_URL").context(NOT_RUNNING)?;
+    fresh_database_in(&server).await
+}
+
+/// Creates an empty database in the server that `server_url` leads to.
+pub async fn fresh_database_in(server_url: &str) -> anyhow::Result<TestDatabase> {
+    let name = fresh_name()?;
+    // template0: unlike template1, no session can be connected to it, which would refuse the copy.
+    execute(server_url, &format!("CREATE DATABASE {name} TEMPLATE template0")).await?;
+    Ok(TestDatabase { url: with_database(server_url, &name)?, server_url: server_url.to_owned(), name })
+}
+
+/// An empty database of one test. Dropped with the value, sessions that are still connected included.
+#[derive(Debug)]
+pub struct TestDatabase {
+    url: String,
+    server_url: String,
+    name: String,
+}
+
+impl TestDatabase {
+    /// Returns the address of the database.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for TestDatabase {
+    /// Drops the database now: each takes 7 MB, too much to leave hundreds to the end of the server.
+    /// Best effort: a server that was stopped has nothing to drop. On a thread with a runtime of its own,
+    /// for the test's runtime is blocked here, or is already shutting down.
+    fn drop(&mut self) {
+        let (server_url, name) = (std::mem::take(&mut self.server_url), std::mem::take(&mut self.name));
+        let dropping = std::thread::spawn(move || -> anyhow::Result<()> {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+            runtime
+                .block_on(async { tokio::time::timeout(DROP_LIMIT, execute(&server_url, &statement)).await? })
+        });
+        // The result is not looked at: the server's end removes what is left.
+        drop(dropping.join());
+    }
+}
+
+/// A server of one test, for tests that stop it. Durable as in production. Ended with the value, or with
+/// the test's process, however that ends.
+#[derive(Debug)]
+pub struct PrivateCluster {
+    /// `scripts/with-postgres`, which removes the server when the pipe to it closes.
+    keeper: Child,
+    url: String,
+    data: PathBuf,
+    programs: PathBuf,
+}
+
+impl PrivateCluster {
+    /// Starts a server and waits until it answers.
+    pub fn start() -> anyhow::Result<Self> {
+        const REPORT_THEN_WAIT: &str = r#"
+            printf '%s\n' "$AZOLLA_TEST_PG_URL" "$AZOLLA_TEST_PG_DATA" "$AZOLLA_TEST_PG_BIN"; cat"#;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/with-postgres");
+        let mut keeper = program(&script)
+            .args(["--durable", "sh", "-c", REPORT_THEN_WAIT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Out of reach of a signal to the test's group, so that it can still clean up after the test.
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("starting {}", script.display()))?;
+        let stdout = keeper.stdout.take().context("the keeper has no output")?;
+        let mut lines = BufReader::new(stdout).lines();
+        let mut next = || {
+            lines
+                .next()
+                .context("PostgreSQL did not start; with-postgres said why")?
+                .map_err(anyhow::Error::from)
+        };
+        let (url, data, programs) = (next()?, next()?, next()?);
+        Ok(Self { keeper, url, data: data.into(), programs: programs.into() })
+    }
+
+    /// Returns the address of the server's own database, for [`fresh_database_in`].
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Stops the server as a crash would: no session is finished, no checkpoint is written. What was
+    /// committed is there after [`Self::restart`].
+    pub fn stop_immediate(&self) -> anyhow::Result<()> {
+        self.control(&["stop", "--mode=immediate"])
+    }
+
+    /// Starts the stopped server again, at the same address, and waits until it answers.
+    pub fn restart(&self) -> anyhow::Result<()> {
+        self.control(&["start"])
+    }
+
+    fn control(&self, arguments: &[&str]) -> anyhow::Result<()> {
+        let owner = std::fs::metadata(&self.data).context("the cluster's directory")?;
+        let mut command = program(&self.programs.join("pg_ctl"));
+        command.args(arguments).args(["--wait", "--silent", "--timeout=60"]);
+        command.arg("--pgdata").arg(&self.data).arg("--log").arg(self.data.with_file_name("log"));
+        // The server refuses root: the keeper created the directory as another user, who owns it.
+        if rustix::process::geteuid().as_raw() != owner.uid() {
+            command.uid(owner.uid()).gid(owner.gid());
+        }
+        // A directory that this user can enter; and no pipe of the test's, which the server would keep open.
+        command.current_dir(&self.data).stdin(Stdio::null()).stdout(Stdio::null());
+        let status = command.status().context("running pg_ctl")?;
+        ensure!(status.success(), "pg_ctl {arguments:?} failed: {status}");
+        Ok(())
+    }
+}
+
+impl Drop for PrivateCluster {
+    fn drop(&mut self) {
+        // The end of its input tells the keeper to stop the server by its process id and to remove it.
+        drop(self.keeper.stdin.take());
+        drop(self.keeper.wait());
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a database server of the tests, which the process crate does not know"
+)]
+fn program(path: &Path) -> Command {
+    Command::new(path)
+}
+
+/// Returns a name that no other test of this or another run has: the kernel's random id, so that runs which
+/// share a server need not know each other; the counter shows the order within a process.
+fn fresh_name() -> anyhow::Result<String> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let random = match std::fs::read_to_string("/proc/sys/kernel/random/uuid") {
+        Ok(uuid) => uuid.trim().replace('-', ""),
+        // No such file outside Linux, where a directory's random name has the same use.
+        Err(_) => {
+            let unique = tempfile::Builder::new().prefix("").rand_bytes(16).tempfile()?;
+            let name = unique.path().file_name().context("a temporary file has a name")?;
+            name.to_string_lossy().to_ascii_lowercase()
+        }
+    };
+    Ok(format!("azolla_test_{}_{count}_{random}", std::process::id()))
+}
+
+async fn execute(url: &str, statement: &str) -> anyhow::Result<()> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls)
+        .await
+        .with_context(|| format!("connecting to PostgreSQL at {url}"))?;
+    let work = async {
+        let result = client.batch_execute(statement).await;
+        drop(client); // Ends the connection, and so the other half of the join.
+        result
+    };
+    let (result, connection) = tokio::join!(work, connection);
+    result.with_context(|| statement.to_owned())?;
+    connection.context("the connection to PostgreSQL")
+}
+
+/// Returns `url` with its database replaced.
+fn with_database(url: &str, name: &str) -> anyhow::Result<String> {
+    let (scheme, rest) =
+        url.split_once("://").context("AZOLLA_TEST_PG_URL is not of the form postgres://…")?;
+    let (address, options) = rest.split_once('?').map_or((rest, None), |(a, o)| (a, Some(o)));
+    let authority = address.split_once('/').map_or(address, |(authority, _)| authority);
+    let options = options.map(|o| format!("?{o}")).unwrap_or_default();
+    Ok(format!("{scheme}://{authority}/{name}{options}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_database;
+
+    #[test]
+    fn only_the_database_of_an_address_is_replaced() {
+        let replaced = |url| with_database(url, "new").unwrap();
+        assert_eq!(replaced("postgres://u@%2Ftmp%2Fx/old"), "postgres://u@%2Ftmp%2Fx/new");
+        assert_eq!(replaced("postgresql://u:p@h:1/old?a=b/c"), "postgresql://u:p@h:1/new?a=b/c");
+        assert_eq!(replaced("postgres://h?sslmode=disable"), "postgres://h/new?sslmode=disable");
+        assert!(with_database("host=h dbname=old", "new").is_err());
+    }
+}

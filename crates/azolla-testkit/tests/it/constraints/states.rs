@@ -1,0 +1,218 @@
+//! S-1, S-3, S-j, S-4, C-1, C-2, TF-8, Y-1: what may change, from where to where.
+
+use azolla_protocol::{CaptureId, ObjectiveStatus, ObjectiveType, lifecycle::is_allowed_change};
+use azolla_testkit::TestStore;
+
+use super::{allows, copy, refuses, together};
+use crate::seed::full;
+
+/// Moves a fresh objective from one status to another, in a transaction that leaves nothing behind.
+fn move_status(of_type: ObjectiveType, from: ObjectiveStatus, to: ObjectiveStatus, base: &str) -> String {
+    let (of_type, from) = (format!("'{of_type}'"), format!("'{from}'"));
+    let changes = [("objective_id", "'obj-x'"), ("objective_type", &of_type), ("status", &from)];
+    let insert = copy("objective", &format!("objective_id = '{base}'"), &changes);
+    let update = "UPDATE objective SET version = version + 1, status";
+    together([insert, format!("{update} = '{to}' WHERE objective_id = 'obj-x'")])
+}
+
+on_both_backends! {
+    async fn s1_a_status_changes_by_a_row_of_the_table_only(world: TestStore) {
+        let full = full(&world).await;
+        let mut refused = Vec::new();
+        for &from in ObjectiveStatus::ALL {
+            for &to in ObjectiveStatus::ALL {
+                let ticket = move_status(ObjectiveType::Ticket, from, to, full.open.as_str());
+                let standing = move_status(ObjectiveType::Standing, from, to, full.open.as_str());
+                match from == to || is_allowed_change(from, to) {
+                    true => allows(&world, ticket).await,
+                    false => refused.push((ticket, "objective.status S-1")),
+                }
+                match from == to {
+                    true => allows(&world, standing).await,
+                    false => refused.push((standing, "objective.status S-1")),
+                }
+            }
+        }
+        let (tickets, standing) = (25 - 5 - 10, 25 - 5);
+        assert_eq!(refused.len(), tickets + standing);
+        refuses(&world, refused).await;
+    }
+
+    async fn s3_an_objective_changes_with_its_version_only(world: TestStore) {
+        let full = full(&world).await;
+        let change =
+            |change: &str| format!("UPDATE objective SET {change} WHERE objective_id = '{}'", full.todo);
+        let mut attempts = vec![
+            (change("version = version + 2"), "objective.version S-3"),
+            (change("version = version - 1"), "objective.version S-3"),
+            (change("version = version + 2, status = 'BLOCKED'"), "objective.version S-3"),
+        ];
+        for alone in [
+            "title = 'x'",
+            "acceptance_criteria = 'x'",
+            "status = 'BLOCKED'",
+            "importance = 0",
+            "urgency = 0",
+            "blocked_reason = 'x'",
+            "blocked_on = '[1]'",
+            "metadata = '{}'",
+            "todo_entry = todo_entry + 1",
+            "waiting = 1 - waiting",
+            "confirmed = 1",
+            "archived = 1",
+        ] {
+            attempts.push((change(alone), "objective.version S-3"));
+            allows(&world, together([change(&format!("version = version + 1, {alone}"))])).await;
+        }
+        for fixed in [
+            "objective_id = 'obj-x'",
+            "azolla_id = 'az-x'",
+            "objective_type = 'STANDING'",
+            "created_at = 'x'",
+        ] {
+            attempts.push((change(fixed), "objective.objective_id A-2"));
+        }
+        let running = |change: &str| {
+            format!(
+                "UPDATE objective SET version = version + 1, {change} WHERE objective_id = '{}'",
+                full.open
+            )
+        };
+        for kept in [
+            "title = 'x'",
+            "acceptance_criteria = 'x'",
+            "metadata = '{\"repo_ref\":\"/repos/app\"}'",
+            "metadata = '{\"base_branch\":\"main\",\"repo_ref\":\"/x\"}'",
+        ] {
+            attempts.push((running(kept), "objective.title S-3"));
+        }
+        refuses(&world, attempts).await;
+        allows(&world, together([running("importance = 0, urgency = 0, blocked_on = '[1]'")])).await;
+    }
+
+    async fn sj_a_confirmed_objective_is_final(world: TestStore) {
+        let full = full(&world).await;
+        let change = |change: &str| {
+            format!(
+                "UPDATE objective SET version = version + 1, {change} WHERE objective_id = '{}'",
+                full.done
+            )
+        };
+        refuses(
+            &world,
+            vec![
+                (change("confirmed = 0"), "objective.status S-j"),
+                (change("status = 'TODO'"), "objective.status S-j"),
+                (change("metadata = '{}'"), "objective.status S-j"),
+            ],
+        )
+        .await;
+    }
+
+    async fn s4_a_capture_is_kept_as_it_came_and_processed_once(world: TestStore) {
+        let full = full(&world).await;
+        let of = |id: &CaptureId, change: &str| {
+            format!("UPDATE capture_buffer SET {change} WHERE capture_id = '{id}'")
+        };
+        let mut attempts = vec![(of(&full.processed, "status = 'PENDING'"), "capture_buffer.status S-4")];
+        for change in [
+            "capture_id = 'cap-x'",
+            "azolla_id = 'az-x'",
+            "raw_content = 'x'",
+            "source_label = 'x'",
+            "created_at = 'x'",
+        ] {
+            attempts.push((of(&full.pending, change), "capture_buffer.raw_content A-2"));
+        }
+        refuses(&world, attempts).await;
+        allows(&world, together([of(&full.pending, "status = 'PROCESSED', updated_at = 'x'")])).await;
+    }
+
+    async fn c1_c2_a_claim_changes_hands_only_after_it_expired_and_with_the_next_version(world: TestStore) {
+        let full = full(&world).await;
+        let before = world.read().claim(&full.fence.resource).await.unwrap();
+        let live =
+            |change: &str| format!("UPDATE claim_record SET {change} WHERE resource_id = '{}'", full.created);
+        let ended = |change: &str| {
+            format!("UPDATE claim_record SET {change} WHERE resource_id = 'evt-{}'", full.created.body())
+        };
+        let now = world.now().await;
+        let taken = |granted_at: &str| {
+            format!("claim_version = claim_version + 1, owner_id = 'own-x', granted_at = {granted_at}")
+        };
+        refuses(
+            &world,
+            vec![
+                (live("claim_version = claim_version - 1"), "claim_record.claim_version C-2"),
+                (
+                    live("claim_version = claim_version + 2, granted_at = lease_expires_at"),
+                    "claim_record.claim_version C-2",
+                ),
+                (ended("claim_version = claim_version + 2"), "claim_record.claim_version C-2"),
+                (live("owner_id = 'own-x'"), "claim_record.owner_id C-1"),
+                (live("granted_at = 'x'"), "claim_record.owner_id C-1"),
+                (ended("released_at = NULL"), "claim_record.owner_id C-1"),
+                (live(&taken(&format!("'{now}'"))), "claim_record.lease_expires_at C-1"),
+                (live("resource_id = 'wo-x'"), "claim_record.resource_id C-2"),
+                (live("resource_type = 'EVENT'"), "claim_record.resource_id C-2"),
+                (
+                    copy(
+                        "claim_record",
+                        &format!("resource_id = '{}'", full.created),
+                        &[("owner_id", "'own-x'")],
+                    ),
+                    "claim_record.resource_id C-1",
+                ),
+                (
+                    format!("DELETE FROM claim_record WHERE resource_id = '{}'", full.created),
+                    "claim_record.claim_version C-2",
+                ),
+            ],
+        )
+        .await;
+        assert_eq!(world.read().claim(&full.fence.resource).await.unwrap(), before);
+        allows(&world, together([live(&taken("lease_expires_at"))])).await;
+        allows(&world, together([live("lease_expires_at = '9', heartbeat_at = '9'")])).await;
+    }
+
+    async fn tf8_an_outcome_is_final_unless_deferred(world: TestStore) {
+        full(&world).await;
+        let of = |outcome: &str, change: &str| {
+            format!("UPDATE candidate_resolution SET {change} WHERE outcome = '{outcome}'")
+        };
+        let upsert = format!(
+            "{} ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = 'DISCARDED'",
+            copy("candidate_resolution", "outcome = 'PROMOTED'", &[])
+        );
+        let rule = "candidate_resolution.outcome TF-8";
+        refuses(
+            &world,
+            vec![
+                (of("PROMOTED", "outcome = 'DISCARDED', objective_id = NULL"), rule),
+                (of("PROMOTED", "resolved_by = 'x'"), rule),
+                (of("DEFERRED", "candidate_index = 7"), rule),
+                (upsert, rule),
+            ],
+        )
+        .await;
+        allows(
+            &world,
+            together([of("DEFERRED", "outcome = 'DISCARDED', resolved_by = 'x', created_at = 'x'")]),
+        )
+        .await;
+    }
+
+    async fn y1_the_azolla_of_a_store_is_fixed(world: TestStore) {
+        full(&world).await;
+        let mut attempts = vec![
+            (copy("azolla", "one = 1", &[("azolla_id", "'az-x'")]), "azolla.azolla_id Y-1"),
+            (copy("azolla", "one = 1", &[("one", "2"), ("azolla_id", "'az-x'")]), "azolla.azolla_id Y-1"),
+        ];
+        for change in
+            ["one = 2", "azolla_id = 'az-x'", "azolla_type = 'TASK_MGMT_AZOLLA'", "created_at = 'x'"]
+        {
+            attempts.push((format!("UPDATE azolla SET {change}"), "azolla.azolla_id Y-1"));
+        }
+        refuses(&world, attempts).await;
+    }
+}

@@ -1,0 +1,398 @@
+//! A store that holds every kind of artifact, made through commits as the workers make them: what `archive` carries
+//! over and what `verify` is shown to watch.
+
+use azolla_protocol::{
+    Actor, AzollaId, BlockerId, BlockerKind, BlockerRef, CandidateOutcome, CandidateResolution,
+    CaptureBuffer, CaptureId, CaptureStatus, CheckEvidence, CheckSubject, DiazotrophType, EventId, EventType,
+    GateEvidence, GateResult, IdSource, ManifestId, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType,
+    OutputId, PauseReason, PauseStateSummary, ProcessedReason, RunId, SessionManifest, UsageRecord,
+    WorkOrderId, Workorder, lifecycle::ObjectiveStep,
+};
+use azolla_substrate::{Commit, CommitOutcome, Fence, ObjectiveMark, PauseKey, StreamRoom, Write};
+use azolla_testkit::{
+    PatchCycle, TestStore,
+    cycle::{self, LEASE_MS, valid},
+    store::azolla_id,
+};
+use serde_json::json;
+
+/// The names of what was made.
+pub(crate) struct Everything {
+    /// A passed run, confirmed.
+    pub(crate) confirmed: WorkOrderId,
+    /// The first attempt, which failed, and the second, which passed and waits.
+    pub(crate) failed: WorkOrderId,
+    pub(crate) retried: WorkOrderId,
+    /// The operator blocked nothing, the Scheduler did: an event with a pause_state of its own.
+    pub(crate) blocked_event: EventId,
+    pub(crate) triage: WorkOrderId,
+    pub(crate) manifest: WorkOrderId,
+    /// PROCESSED by the triage, PROCESSED by hand, PENDING after one attempt.
+    pub(crate) captures: [CaptureId; 3],
+    pub(crate) standing: ObjectiveId,
+    pub(crate) archived: ObjectiveId,
+    /// An event that nobody has processed.
+    pub(crate) waiting_event: EventId,
+    /// A CREATED workorder, claimed by the second owner after the first one lost it.
+    pub(crate) open: WorkOrderId,
+    pub(crate) open_claim: Fence,
+}
+
+pub(crate) async fn everything(world: &TestStore) -> Everything {
+    let confirmed = confirmed(world).await;
+    let (failed, retried) = retried(world).await;
+    let blocked_event = blocked_by_scheduler(world).await;
+    blocked_by_gate(world).await;
+    let archived = archived(world).await;
+    let standing = standing(world).await;
+    let captures = captures(world).await;
+    let triage = triage(world, &standing, &captures).await;
+    let manifest = manifest(world, &standing).await;
+    deadlines(world, &archived).await;
+    let waiting = PatchCycle::todo(world).await;
+    let waiting_event = waiting.emitted().await;
+    let (open, open_claim) = open(world).await;
+    Everything {
+        confirmed,
+        failed,
+        retried,
+        blocked_event,
+        triage,
+        manifest,
+        captures,
+        standing,
+        archived,
+        waiting_event,
+        open,
+        open_claim,
+    }
+}
+
+async fn confirmed(world: &TestStore) -> WorkOrderId {
+    let cycle = PatchCycle::todo(world).await;
+    let work_order_id = cycle.run(GateResult::Pass).await;
+    world.advance(1_000).await;
+    let stored = cycle.stored().await;
+    let mut next = Objective { updated_at: world.now().await, ..stored.objective.clone() };
+    let completion = json!({
+        "confirmed_at": world.now().await, "confirmed_by": "operator", "run_id": RunId::of(&work_order_id),
+    });
+    next.metadata.insert("completion".into(), completion);
+    let step = ObjectiveStep::Confirm;
+    let was = ObjectiveMark::from(&stored);
+    world.done(Actor::Operator, Write::AdvanceObjective { was, step, next: valid(next) }).await;
+    work_order_id
+}
+
+/// A run that failed, and one with evidence, usage and a link to the failed one's output.
+async fn retried(world: &TestStore) -> (WorkOrderId, WorkOrderId) {
+    let cycle = PatchCycle::todo(world).await;
+    let failed = cycle.run(GateResult::Fail).await;
+    let event_id = cycle.emitted().await;
+    let (stored, now) = (cycle.stored().await, world.now().await);
+    let mut snapshot = cycle::snapshot(&event_id, &cycle.objective_id, now);
+    snapshot.related_yield_refs = vec![OutputId::of(&failed)];
+    let next = Objective { status: ObjectiveStatus::InProgress, updated_at: now, ..stored.objective.clone() };
+    let schedule = Commit::new(world.ids.commit_id(), Actor::Scheduler)
+        .with(Write::InsertSnapshot { snapshot: valid(snapshot), objective_version: stored.version })
+        .with(Write::CreateWorkorder {
+            workorder: valid(cycle::workorder(&event_id, &cycle.objective_id, now)),
+            event_id: event_id.clone(),
+            room: ROOM,
+        })
+        .with(Write::AdvanceObjective {
+            was: ObjectiveMark::from(&stored),
+            step: ObjectiveStep::Schedule,
+            next: valid(next),
+        })
+        .with(Write::ProcessEvent { event_id: event_id.clone(), reason: ProcessedReason::Scheduled });
+    committed(world, schedule.claiming((&event_id).into(), world.ids.owner_id())).await;
+    let work_order_id = WorkOrderId::of(&event_id);
+    let runner = world.granted(&(&work_order_id).into()).await.fence;
+    let execute = Commit::new(world.ids.commit_id(), Actor::Runner)
+        .with(Write::RecordUsage(valid(usage(&work_order_id, runner.claim_version, world).await)))
+        .with(Write::Execute(valid(cycle::output_bundle(&work_order_id, &cycle.objective_id, now))));
+    committed(world, execute.fenced(runner)).await;
+    let gate = world.granted(&(&work_order_id).into()).await.fence;
+    let stored = cycle.stored().await;
+    let next = Objective { status: ObjectiveStatus::Done, ..stored.objective.clone() };
+    let run = cycle::run_record(&work_order_id, &cycle.objective_id, GateResult::Pass, now);
+    let commit = Commit::new(world.ids.commit_id(), Actor::Gate)
+        .with(Write::Gate(valid(run)))
+        .with(Write::RecordEvidence(valid(evidence(&work_order_id, world).await)))
+        .with(Write::AdvanceObjective {
+            was: ObjectiveMark::from(&stored),
+            step: ObjectiveStep::GatePass,
+            next: valid(next),
+        })
+        .with(paused(&work_order_id, &cycle.objective_id, world).await);
+    committed(world, commit.fenced(gate)).await;
+    (failed, work_order_id)
+}
+
+async fn blocked_by_scheduler(world: &TestStore) -> EventId {
+    let cycle = PatchCycle::todo(world).await;
+    let event_id = cycle.emitted().await;
+    let (stored, now) = (cycle.stored().await, world.now().await);
+    let blocker = BlockerRef {
+        blocker_id: BlockerId::from_body(&world.ids.body()),
+        kind: BlockerKind::EnvironmentAccess,
+        description: "the repository is missing".into(),
+        resolved: false,
+    };
+    let next = Objective {
+        status: ObjectiveStatus::Blocked,
+        blocked_reason: Some("no \"repository\" at ‘/repos/app’\n".into()),
+        blocked_on: vec![blocker],
+        ..stored.objective.clone()
+    };
+    let pause = valid(cycle::pause_state(&cycle.objective_id, PauseReason::Blocked, now));
+    let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
+        .with(Write::Pause { key: PauseKey::Event(event_id.clone()), pause })
+        .with(Write::AdvanceObjective {
+            was: ObjectiveMark::from(&stored),
+            step: ObjectiveStep::BlockByScheduler,
+            next: valid(next),
+        })
+        .with(Write::ProcessEvent { event_id: event_id.clone(), reason: ProcessedReason::Blocked });
+    committed(world, commit.claiming((&event_id).into(), world.ids.owner_id())).await;
+    event_id
+}
+
+async fn blocked_by_gate(world: &TestStore) {
+    let cycle = PatchCycle::todo(world).await;
+    let work_order_id = cycle.scheduled().await;
+    let runner = world.granted(&(&work_order_id).into()).await.fence;
+    cycle.execute(runner).await.expect("the fence holds");
+    let gate = world.granted(&(&work_order_id).into()).await.fence;
+    let (stored, now) = (cycle.stored().await, world.now().await);
+    let next = Objective { status: ObjectiveStatus::Blocked, ..stored.objective.clone() };
+    let run = cycle::run_record(&work_order_id, &cycle.objective_id, GateResult::Fail, now);
+    let commit = Commit::new(world.ids.commit_id(), Actor::Gate)
+        .with(Write::Gate(valid(run)))
+        .with(Write::AdvanceObjective {
+            was: ObjectiveMark::from(&stored),
+            step: ObjectiveStep::GateFailBlock,
+            next: valid(next),
+        })
+        .with(paused(&work_order_id, &cycle.objective_id, world).await);
+    committed(world, commit.fenced(gate)).await;
+}
+
+async fn archived(world: &TestStore) -> ObjectiveId {
+    let cycle = PatchCycle::created(world).await;
+    let stored = cycle.stored().await;
+    let next = Objective { title: "Round half to even ½".into(), urgency: 0, ..stored.objective.clone() };
+    let was = ObjectiveMark::from(&stored);
+    world.done(Actor::Operator, Write::EditObjective { was, next: valid(next.clone()) }).await;
+    let mut next = next;
+    next.metadata.insert("archived_at".into(), json!(world.now().await));
+    let (was, step) = (ObjectiveMark::from(&cycle.stored().await), ObjectiveStep::Archive);
+    world.done(Actor::Operator, Write::AdvanceObjective { was, step, next: valid(next) }).await;
+    cycle.objective_id
+}
+
+async fn standing(world: &TestStore) -> ObjectiveId {
+    let id = ObjectiveId::from_body(&world.ids.body());
+    let mut objective = cycle::objective(&id, ObjectiveStatus::InProgress, world.now().await);
+    objective.objective_type = ObjectiveType::Standing;
+    objective.metadata.insert("scope_description".into(), "every note".into());
+    let write = Write::InsertObjective { objective: valid(objective), step: ObjectiveStep::OpenStanding };
+    world.done(Actor::Init, write).await;
+    id
+}
+
+async fn captures(world: &TestStore) -> [CaptureId; 3] {
+    let ids = [(); 3].map(|()| CaptureId::from_body(&world.ids.body()));
+    let now = world.now().await;
+    for id in &ids {
+        let capture = CaptureBuffer {
+            capture_id: id.clone(),
+            azolla_id: azolla_id(),
+            raw_content: "a note with \"quotes\", a tab\t, \u{1f4a1} and a line\nbreak".into(),
+            source_label: "cli".into(),
+            status: CaptureStatus::Pending,
+            created_at: now,
+            updated_at: now,
+        };
+        world.done(Actor::Operator, Write::InsertCapture(valid(capture))).await;
+    }
+    world.done(Actor::Operator, Write::ProcessCapture { capture_id: ids[1].clone(), at: now }).await;
+    world.done(Actor::Scheduler, Write::CountAttempt(ids[2].clone())).await;
+    ids
+}
+
+async fn triage(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureId; 3]) -> WorkOrderId {
+    let event_id = EventId::for_attempt(&captures[0], 1).expect("a short id");
+    let event =
+        cycle::event(event_id.clone(), EventType::CaptureReady, captures[0].as_str(), world.now().await);
+    world.done(Actor::CaptureReadiness, Write::EmitEvent { event: valid(event), entry: Some(1) }).await;
+    let work_order_id = standing_work(world, &event_id, standing, DiazotrophType::Triage, |commit| {
+        commit.with(Write::CountAttempt(captures[0].clone()))
+    })
+    .await;
+    let mut bundle = cycle::output_bundle(&work_order_id, standing, world.now().await);
+    bundle.metadata.more.insert("capture_ids".into(), json!([captures[0]]));
+    run_standing(world, bundle).await;
+    let processed = Write::ProcessCapture { capture_id: captures[0].clone(), at: world.now().await };
+    gate_standing(world, &work_order_id, standing, processed).await;
+    let outcomes = [
+        CandidateOutcome::Promoted,
+        CandidateOutcome::Discarded,
+        CandidateOutcome::Deferred,
+        CandidateOutcome::Duplicate,
+    ];
+    for (candidate_index, outcome) in (0..).zip(outcomes) {
+        let output_id = OutputId::of(&work_order_id);
+        let named = matches!(outcome, CandidateOutcome::Promoted | CandidateOutcome::Duplicate);
+        let made = || ObjectiveId::promoted(&output_id, candidate_index).expect("a short id");
+        let resolution = CandidateResolution {
+            objective_id: named.then(made),
+            output_id,
+            candidate_index,
+            outcome,
+            resolved_by: "operator".into(),
+            created_at: world.now().await,
+        };
+        world.done(Actor::Operator, Write::ResolveCandidate(valid(resolution))).await;
+    }
+    work_order_id
+}
+
+async fn manifest(world: &TestStore, standing: &ObjectiveId) -> WorkOrderId {
+    let event_id = EventId::from_body(&world.ids.body());
+    let now = world.now().await;
+    let event = cycle::event(event_id.clone(), EventType::ManifestRequested, azolla_id().as_str(), now);
+    world.done(Actor::Client, Write::EmitEvent { event: valid(event), entry: None }).await;
+    let work_order_id =
+        standing_work(world, &event_id, standing, DiazotrophType::ManifestBuilder, |commit| commit).await;
+    run_standing(world, cycle::output_bundle(&work_order_id, standing, now)).await;
+    let manifest = SessionManifest {
+        manifest_id: ManifestId::of(&work_order_id),
+        azolla_id: azolla_id(),
+        queried_azolla_ids: vec![other_azolla()],
+        pause_state_summary: vec![PauseStateSummary {
+            source_azolla_id: other_azolla(),
+            objective_id: standing.clone(),
+            reason: PauseReason::RunComplete,
+            prioritized_actions: vec!["Review it".into()],
+        }],
+        prioritized_orientation: vec!["Review it".into()],
+        created_at: now,
+    };
+    let write = Write::InsertManifest { manifest: valid(manifest), work_order_id: work_order_id.clone() };
+    gate_standing(world, &work_order_id, standing, write).await;
+    work_order_id
+}
+
+async fn standing_work(
+    world: &TestStore,
+    event_id: &EventId,
+    standing: &ObjectiveId,
+    diazotroph_type: DiazotrophType,
+    more: impl FnOnce(Commit) -> Commit,
+) -> WorkOrderId {
+    let now = world.now().await;
+    let workorder =
+        Workorder { diazotroph_type, branch_name: None, ..cycle::workorder(event_id, standing, now) };
+    let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
+        .with(Write::InsertSnapshot {
+            snapshot: valid(cycle::snapshot(event_id, standing, now)),
+            objective_version: 1,
+        })
+        .with(Write::CreateWorkorder { workorder: valid(workorder), event_id: event_id.clone(), room: ROOM })
+        .with(Write::ProcessEvent { event_id: event_id.clone(), reason: ProcessedReason::Scheduled });
+    committed(world, more(commit).claiming(event_id.into(), world.ids.owner_id())).await;
+    WorkOrderId::of(event_id)
+}
+
+async fn run_standing(world: &TestStore, bundle: azolla_protocol::OutputBundle) {
+    let fence = world.granted(&(&bundle.metadata.work_order_id).into()).await.fence;
+    world.advance(1_234).await;
+    let commit = Commit::new(world.ids.commit_id(), Actor::Runner).with(Write::Execute(valid(bundle)));
+    committed(world, commit.fenced(fence)).await;
+}
+
+async fn gate_standing(world: &TestStore, work_order_id: &WorkOrderId, standing: &ObjectiveId, more: Write) {
+    let fence = world.granted(&work_order_id.into()).await.fence;
+    let run = cycle::run_record(work_order_id, standing, GateResult::Pass, world.now().await);
+    let commit = Commit::new(world.ids.commit_id(), Actor::Gate)
+        .with(Write::Gate(valid(run)))
+        .with(more)
+        .with(paused(work_order_id, standing, world).await);
+    committed(world, commit.fenced(fence)).await;
+}
+
+/// One of an objective here, one of an objective of another azolla.
+async fn deadlines(world: &TestStore, local: &ObjectiveId) {
+    let now = world.now().await;
+    for azolla_id in [azolla_id(), other_azolla()] {
+        let mut pause = cycle::pause_state(local, PauseReason::RunComplete, now);
+        pause.azolla_id = azolla_id;
+        let write = Write::Pause { key: PauseKey::Deadline(now), pause: valid(pause) };
+        world.done(Actor::DeadlineMonitor, write).await;
+    }
+}
+
+async fn open(world: &TestStore) -> (WorkOrderId, Fence) {
+    let cycle = PatchCycle::todo(world).await;
+    let event_id = cycle.emitted().await;
+    let outcome = cycle.schedule(&event_id, &world.ids.owner_id(), ROOM).await;
+    assert_eq!(outcome.expect("scheduling is not refused"), CommitOutcome::Done);
+    let work_order_id = WorkOrderId::of(&event_id);
+    world.granted(&(&work_order_id).into()).await;
+    world.advance(LEASE_MS).await;
+    let fence = world.granted(&(&work_order_id).into()).await.fence;
+    (work_order_id, fence)
+}
+
+pub(crate) const ROOM: StreamRoom = StreamRoom { max_concurrent: 3, review_limit: 0 };
+
+pub(crate) fn other_azolla() -> AzollaId {
+    AzollaId::new("az-other").expect("an id")
+}
+
+async fn committed(world: &TestStore, commit: Commit) {
+    assert_eq!(world.store.commit(commit).await.expect("the commit is not refused"), CommitOutcome::Done);
+}
+
+async fn paused(work_order_id: &WorkOrderId, objective_id: &ObjectiveId, world: &TestStore) -> Write {
+    let pause = cycle::pause_state(objective_id, PauseReason::RunComplete, world.now().await);
+    Write::Pause { key: PauseKey::Workorder(work_order_id.clone()), pause: valid(pause) }
+}
+
+async fn usage(work_order_id: &WorkOrderId, claim_version: u64, world: &TestStore) -> UsageRecord {
+    UsageRecord {
+        work_order_id: work_order_id.clone(),
+        claim_version,
+        provider: "scripted".into(),
+        model: Some("model-1".into()),
+        requests: 2,
+        retries: 1,
+        input_tokens: 1_000,
+        output_tokens: 200,
+        cost_microusd: Some(15),
+        created_at: world.now().await,
+    }
+}
+
+async fn evidence(work_order_id: &WorkOrderId, world: &TestStore) -> GateEvidence {
+    let check = CheckEvidence {
+        name: "tests".into(),
+        subject: CheckSubject::Patched,
+        command: vec!["make".into(), "test".into()],
+        exit_code: Some(0),
+        timed_out: false,
+        duration_ms: 17,
+        output_tail: "ok\n".into(),
+        tree: Some("2".repeat(40)),
+        sandbox_mode: "off".into(),
+    };
+    GateEvidence {
+        run_id: RunId::of(work_order_id),
+        work_order_id: work_order_id.clone(),
+        base_commit_sha: None,
+        checks: vec![check],
+        created_at: world.now().await,
+    }
+}

@@ -1,0 +1,125 @@
+//! C-9 and R6: a connection that is cut around COMMIT, on a proxy between the program and a real server.
+
+use std::time::Duration;
+
+use azolla_protocol::{Actor, AzollaType, WorkOrderId};
+use azolla_substrate::{
+    Commit, CommitOutcome, Fence, Opening, PostgresSubstrate, Substrate, SubstrateError, SubstrateRead,
+    Write, verify,
+};
+use azolla_testkit::{
+    Backend, PatchCycle, TestStore,
+    cycle::{output_bundle, valid},
+    proxy::{Proxy, Upstream},
+    store::{Place, azolla_id, identity},
+};
+
+struct Cut {
+    world: TestStore,
+    proxy: Proxy,
+    through: PostgresSubstrate,
+}
+
+async fn cut() -> Cut {
+    let world = TestStore::new(Backend::Postgres).await;
+    let Place::Database(database) = &world.place else { unreachable!("the world is on PostgreSQL") };
+    let proxy = Proxy::start(Upstream::of(database.url()).unwrap()).await.unwrap();
+    let address = proxy.url(database.url()).unwrap();
+    let opening = Opening::OrCreate(identity(AzollaType::CodePatch));
+    let through = PostgresSubstrate::open(&address, &azolla_id(), opening).await.unwrap();
+    Cut { world, proxy, through }
+}
+
+async fn execute(cut: &Cut, cycle: &PatchCycle<'_>, fence: Fence) -> Result<CommitOutcome, SubstrateError> {
+    let id = WorkOrderId::new(fence.resource.resource_id.clone()).unwrap();
+    let bundle = valid(output_bundle(&id, &cycle.objective_id, cut.world.now().await));
+    let commit = Commit::new(cut.world.ids.commit_id(), Actor::Runner).with(Write::Execute(bundle));
+    cut.through.commit(commit.fenced(fence)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c9_r6_a_cut_after_commit_is_resolved_as_done_by_reading() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    let work_order_id = cycle.scheduled().await;
+    let fence = cut.world.granted(&(&work_order_id).into()).await.fence;
+    cut.proxy.cut_after_commit();
+    assert_eq!(execute(&cut, &cycle, fence).await.unwrap(), CommitOutcome::Done);
+    assert_eq!(cut.proxy.lost_answers(), ["COMMIT"]);
+    // Once, and only once.
+    assert_eq!(verify(cut.world.read()).await.unwrap(), []);
+    assert!(cut.world.read().output_of(&work_order_id).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c9_r6_a_cut_before_commit_is_unknown_and_never_written_again() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    let work_order_id = cycle.scheduled().await;
+    let fence = cut.world.granted(&(&work_order_id).into()).await.fence;
+    cut.proxy.cut_before_commit();
+    let outcome = execute(&cut, &cycle, fence.clone()).await;
+    assert!(matches!(outcome, Err(SubstrateError::OutcomeUnknown { .. })), "{outcome:?}");
+    assert_eq!(cut.proxy.cuts(), 1);
+    assert_eq!(cut.world.read().output_of(&work_order_id).await.unwrap(), None);
+    // The claim still stands, so nobody else begins before it has expired.
+    cut.world.advance(60_000).await;
+    let next = cut.world.granted(&(&work_order_id).into()).await;
+    assert_eq!((next.fence.claim_version, next.claim_count), (2, 2));
+    assert_eq!(execute(&cut, &cycle, next.fence).await.unwrap(), CommitOutcome::Done);
+    assert_eq!(verify(cut.world.read()).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c9_an_unfenced_commit_whose_answer_is_lost_is_done_once() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    let event = cycle.event(1).await;
+    let commit = Commit::new(cut.world.ids.commit_id(), Actor::Readiness)
+        .with(Write::EmitEvent { event: valid(event), entry: Some(1) });
+    cut.proxy.cut_after_commit();
+    assert_eq!(cut.through.commit(commit.clone()).await.unwrap(), CommitOutcome::Done);
+    assert_eq!(cut.proxy.lost_answers(), ["COMMIT"]);
+    // Sent again by a caller that does not know better: refused by the unique key, not doubled.
+    let again = cut.through.commit(commit).await.unwrap_err();
+    assert!(again.is_refused_by("W-1") || again.is_refused_by("C-9"), "{again}");
+    assert_eq!(verify(cut.world.read()).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r5_a_renewal_whose_answer_is_lost_is_an_error() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    let fence = cut.world.granted(&(&cycle.scheduled().await).into()).await.fence;
+    cut.proxy.cut_after("SET lease_expires_at = azolla_plus");
+    let renewal = cut.through.renew_claim(&fence, azolla_testkit::cycle::lease()).await;
+    assert!(matches!(renewal, Err(SubstrateError::Unavailable(_))), "{renewal:?}");
+    assert_eq!(cut.proxy.lost_answers().len(), 1);
+    // The pool heals by itself: the next question is answered.
+    let store: &dyn SubstrateRead = &cut.through;
+    assert!(store.claim(&fence.resource).await.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c4_a_commit_takes_one_round_trip_and_a_claim_another() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    cut.proxy.delay(Duration::from_millis(100));
+    let mut trips = Vec::new();
+    // The first round prepares the statements on its connection; the second shows what a cycle costs.
+    for _ in 0..2 {
+        let work_order_id = cycle.scheduled().await;
+        let before = cut.proxy.round_trips();
+        let owner = cut.world.ids.owner_id();
+        let resource = (&work_order_id).into();
+        let outcome =
+            cut.through.acquire_claim(&resource, &owner, azolla_testkit::cycle::lease(), Actor::Runner);
+        let azolla_substrate::ClaimOutcome::Granted(grant) = outcome.await.unwrap() else { panic!("held") };
+        let claimed = cut.proxy.round_trips();
+        assert_eq!(execute(&cut, &cycle, grant.fence).await.unwrap(), CommitOutcome::Done);
+        trips.push((claimed - before, cut.proxy.round_trips() - claimed));
+        let gate = cut.world.granted(&resource).await;
+        cycle.gate(gate.fence, azolla_protocol::GateResult::Fail).await.unwrap();
+    }
+    assert_eq!(trips[1], (1, 1));
+}

@@ -1,0 +1,30 @@
+//! `azolla export`: a whole Substrate as JSON lines on stdout.
+
+use std::{
+    io::{BufWriter, Write},
+    process::ExitCode,
+};
+
+use clap::Args;
+
+use super::store::StoreAddress;
+
+/// Write a whole Substrate as JSON lines to stdout
+#[derive(Args)]
+#[command(after_help = "Example:\n  azolla export --store ~/substrate.sqlite > backup.jsonl\n\n\
+                        The lines are of one instant, in canonical form: two exports of the same \
+                        state are equal byte for byte.")]
+pub(crate) struct Export {
+    #[command(flatten)]
+    store: StoreAddress,
+}
+
+impl Export {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let store = self.store.open().await?;
+        let mut out = BufWriter::new(std::io::stdout());
+        azolla_substrate::export(store.read(), &mut |line| writeln!(out, "{line}")).await?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

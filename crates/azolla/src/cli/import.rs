@@ -1,0 +1,48 @@
+//! `azolla import`: fills a new Substrate from an export.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::store::StoreAddress;
+
+/// Fill a new Substrate from an export
+#[derive(Args)]
+#[command(after_help = "Examples:\n  azolla import --store new.sqlite backup.jsonl\n  \
+                        azolla import --store postgres://me@db/azolla --azolla az-app - < backup.jsonl\n\n\
+                        The store is made if it is not there; it has to be empty. All is imported or nothing.")]
+pub(crate) struct Import {
+    #[command(flatten)]
+    store: StoreAddress,
+
+    /// The export, or - for stdin.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+impl Import {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let mut input: Box<dyn BufRead + Send> = if self.file.as_os_str() == "-" {
+            Box::new(BufReader::new(std::io::stdin()))
+        } else {
+            let file = File::open(&self.file);
+            Box::new(BufReader::new(file.with_context(|| format!("{} cannot be read", self.file.display()))?))
+        };
+        // The first line says whose Substrate it is; then it is read again with the rest.
+        let mut first = Vec::new();
+        input.by_ref().take(FIRST_LINE_BYTES_MAX).read_until(b'\n', &mut first)?;
+        let identity = azolla_substrate::exported_identity(&first)?;
+        let store = self.store.open_or_create(identity).await?;
+        azolla_substrate::import(&*store, std::io::Cursor::new(first).chain(input)).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Far more than an id, a type and two numbers need.
+const FIRST_LINE_BYTES_MAX: u64 = 64 * 1024;

@@ -1,0 +1,17 @@
+//! Tests of the whole tree and of the program: what no lint and no other crate's tests can see.
+
+// A test may stop at what it does not expect; clippy sees that only inside `#[test]` functions.
+#![allow(clippy::unwrap_used)]
+
+mod cli;
+mod conformance;
+mod licences;
+mod tidy;
+
+use std::path::PathBuf;
+
+/// Returns the root of the repository.
+fn root() -> PathBuf {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    manifest.ancestors().nth(2).expect("this crate is in crates/").to_owned()
+}

@@ -378,12 +378,13 @@ CREATE TRIGGER objective_versioned BEFORE UPDATE ON objective FOR EACH ROW
               OR NEW.blocked_reason IS DISTINCT FROM OLD.blocked_reason OR NEW.todo_entry <> OLD.todo_entry
               OR NEW.waiting <> OLD.waiting OR NEW.confirmed <> OLD.confirmed OR NEW.archived <> OLD.archived)))
     EXECUTE FUNCTION azolla_never('objective.version S-3', 'grows by one');
-CREATE TRIGGER objective_running BEFORE UPDATE ON objective FOR EACH ROW
-    WHEN (OLD.status = 'IN_PROGRESS'
+-- What was approved is what runs: a change of it goes through NEW again (S-l).
+CREATE TRIGGER objective_approved BEFORE UPDATE ON objective FOR EACH ROW
+    WHEN (OLD.status IN ('TODO', 'IN_PROGRESS') AND NEW.status <> 'NEW'
           AND (NEW.title <> OLD.title OR NEW.acceptance_criteria <> OLD.acceptance_criteria
                OR NEW.metadata::json ->> 'repo_ref' IS DISTINCT FROM OLD.metadata::json ->> 'repo_ref'
                OR NEW.metadata::json ->> 'base_branch' IS DISTINCT FROM OLD.metadata::json ->> 'base_branch'))
-    EXECUTE FUNCTION azolla_never('objective.title S-3', 'is fixed while IN_PROGRESS');
+    EXECUTE FUNCTION azolla_never('objective.title S-3', 'is fixed until approval is withdrawn');
 CREATE TRIGGER objective_entry BEFORE UPDATE ON objective FOR EACH ROW WHEN (NEW.todo_entry < OLD.todo_entry)
     EXECUTE FUNCTION azolla_never('objective.todo_entry W-1', 'only grows');
 

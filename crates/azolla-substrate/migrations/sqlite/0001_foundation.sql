@@ -406,7 +406,9 @@ BEGIN
         WHERE NEW.pause_key IS NOT OLD.pause_key AND NEW.pause_key IS NOT NULL
           AND NOT EXISTS (SELECT 1 FROM pause_state
                           WHERE pause_key = NEW.pause_key AND local_objective_id = NEW.objective_id);
-    SELECT RAISE(ABORT, 'objective.title S-3 is fixed while IN_PROGRESS') WHERE OLD.status = 'IN_PROGRESS'
+    -- What was approved is what runs: a change of it goes through NEW again (S-l).
+    SELECT RAISE(ABORT, 'objective.title S-3 is fixed until approval is withdrawn')
+        WHERE OLD.status IN ('TODO', 'IN_PROGRESS') AND NEW.status <> 'NEW'
         AND (NEW.title <> OLD.title OR NEW.acceptance_criteria <> OLD.acceptance_criteria
              OR json_extract(NEW.metadata, '$.repo_ref') IS NOT json_extract(OLD.metadata, '$.repo_ref')
              OR json_extract(NEW.metadata, '$.base_branch') IS NOT json_extract(OLD.metadata, '$.base_branch'));

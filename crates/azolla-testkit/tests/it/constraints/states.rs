@@ -1,7 +1,7 @@
 //! S-1, S-3, S-j, S-4, C-1, C-2, TF-8, Y-1: what may change, from where to where.
 
 use azolla_protocol::{CaptureId, ObjectiveStatus, ObjectiveType, lifecycle::is_allowed_change};
-use azolla_testkit::TestStore;
+use azolla_testkit::{PatchCycle, TestStore};
 
 use super::{allows, copy, refuses, together};
 use crate::seed::full;
@@ -40,8 +40,8 @@ on_both_backends! {
 
     async fn s3_an_objective_changes_with_its_version_only(world: TestStore) {
         let full = full(&world).await;
-        let change =
-            |change: &str| format!("UPDATE objective SET {change} WHERE objective_id = '{}'", full.todo);
+        let new = PatchCycle::created(&world).await.objective_id;
+        let change = |change: &str| format!("UPDATE objective SET {change} WHERE objective_id = '{new}'");
         let mut attempts = vec![
             (change("version = version + 2"), "objective.version S-3"),
             (change("version = version - 1"), "objective.version S-3"),
@@ -78,6 +78,12 @@ on_both_backends! {
                 full.open
             )
         };
+        let approved = |change: &str| {
+            format!(
+                "UPDATE objective SET version = version + 1, {change} WHERE objective_id = '{}'",
+                full.todo
+            )
+        };
         for kept in [
             "title = 'x'",
             "acceptance_criteria = 'x'",
@@ -85,6 +91,8 @@ on_both_backends! {
             "metadata = '{\"base_branch\":\"main\",\"repo_ref\":\"/x\"}'",
         ] {
             attempts.push((running(kept), "objective.title S-3"));
+            attempts.push((approved(kept), "objective.title S-3"));
+            allows(&world, together([approved(&format!("status = 'NEW', {kept}"))])).await;
         }
         refuses(&world, attempts).await;
         allows(&world, together([running("importance = 0, urgency = 0, blocked_on = '[1]'")])).await;

@@ -281,7 +281,8 @@ impl Model {
         if stored.objective.metadata.contains_key("completion") {
             return refused("S-j");
         }
-        if was.status == ObjectiveStatus::InProgress && stored.objective.title != next.title {
+        let approved = matches!(was.status, ObjectiveStatus::Todo | ObjectiveStatus::InProgress);
+        if approved && next.status != ObjectiveStatus::New && stored.objective.title != next.title {
             return refused("S-3");
         }
         stored.version += 1;

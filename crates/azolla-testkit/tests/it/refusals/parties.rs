@@ -211,26 +211,26 @@ on_both_backends! {
     }
 
     async fn s3_a_write_built_on_an_old_version_is_refused(world: TestStore) {
-        let cycle = PatchCycle::todo(&world).await;
+        let cycle = PatchCycle::created(&world).await;
         let old = cycle.stored().await;
         let edit = |title: &str, was: ObjectiveMark| {
             let next = Objective { title: title.into(), ..old.objective.clone() };
             Write::EditObjective { was, next: valid(next) }
         };
         world.done(Actor::Operator, edit("first", ObjectiveMark::from(&old))).await;
-        let next = Objective { status: ObjectiveStatus::New, ..old.objective.clone() };
+        let next = Objective { status: ObjectiveStatus::Todo, ..old.objective.clone() };
         let current = ObjectiveMark::from(&cycle.stored().await);
         for write in [
             edit("second", ObjectiveMark::from(&old)),
             edit("early", ObjectiveMark { version: current.version + 1, ..current.clone() }),
             Write::AdvanceObjective {
                 was: ObjectiveMark::from(&old),
-                step: ObjectiveStep::WithdrawApproval,
+                step: ObjectiveStep::Approve,
                 next: valid(next.clone()),
             },
             // The right version with a status that it never had.
             Write::EditObjective {
-                was: ObjectiveMark { status: ObjectiveStatus::New, ..current },
+                was: ObjectiveMark { status: ObjectiveStatus::Todo, ..current },
                 next: valid(next),
             },
         ] {
@@ -238,6 +238,18 @@ on_both_backends! {
             assert!(matches!(error, SubstrateError::Changed { artifact: "objective" }), "{error:?}");
         }
         assert_eq!(cycle.stored().await.objective.title, "first");
+    }
+
+    async fn sl_what_was_approved_changes_only_by_withdrawing_approval(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let stored = cycle.stored().await;
+        let retitled = Objective { title: "Another".into(), ..stored.objective.clone() };
+        let edit = Write::EditObjective { was: (&stored).into(), next: valid(retitled.clone()) };
+        assert_eq!(place(&refused(&world, Actor::Operator, None, [edit]).await), "objective.title S-3");
+        let next = valid(Objective { status: ObjectiveStatus::New, ..retitled });
+        let step = ObjectiveStep::WithdrawApproval;
+        world.done(Actor::Operator, Write::AdvanceObjective { was: (&stored).into(), step, next }).await;
+        assert_eq!(cycle.stored().await.objective.title, "Another");
     }
 
     async fn s3_title_and_repository_are_fixed_while_in_progress(world: TestStore) {

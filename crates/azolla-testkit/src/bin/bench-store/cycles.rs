@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
@@ -133,23 +133,22 @@ impl Bench {
     }
 
     /// The same on PostgreSQL, with what the server did for it.
-    pub(crate) async fn run_with_server(&self, owners: usize, cycles: usize) -> anyhow::Result<Measured> {
-        let before = self.server().await?;
+    pub(crate) async fn run_with_server(
+        &self,
+        owners: usize,
+        cycles: usize,
+        settle: Duration,
+    ) -> anyhow::Result<Measured> {
+        let Place::Database(database) = &self.world.place else { bail!("there is no server") };
+        let before = machine::postgres_activity(database.url()).await?;
         let measured = self.run(owners, cycles, Way::ClaimThenCommit).await?;
-        let after = self.server().await?;
+        machine::pass(settle).await;
+        let after = machine::postgres_activity(database.url()).await?;
         Ok(Measured {
             syncs: (after.syncs - before.syncs) as f64 / cycles as f64,
             server_cpu_ms: (after.cpu_ms - before.cpu_ms) / cycles as f64,
             ..measured
         })
-    }
-
-    async fn server(&self) -> anyhow::Result<machine::Activity> {
-        let Place::Database(database) = &self.world.place else { bail!("there is no server") };
-        // The sessions of the pool report their syncs within a second of their last statement.
-        machine::pass(std::time::Duration::from_millis(1_100)).await;
-        self.store.now().await?;
-        machine::postgres_activity(database.url()).await
     }
 }
 

@@ -97,7 +97,6 @@ pub(crate) struct Activity {
 pub(crate) async fn postgres_activity(url: &str) -> anyhow::Result<Activity> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);
-    // Sessions report what they did once a second, and at once when they are told to or when they end.
     let row = client
         .query_one(
             "SELECT (SELECT wal_sync FROM pg_stat_wal),

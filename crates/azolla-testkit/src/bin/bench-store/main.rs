@@ -50,6 +50,8 @@ struct Size {
     history: usize,
     rounds: usize,
     idle: Duration,
+    /// Idle sessions report what they did after ten seconds; a short run does not judge what they report.
+    settle: Duration,
 }
 
 impl Size {
@@ -60,6 +62,7 @@ impl Size {
         history: 1_000_000,
         rounds: 9,
         idle: Duration::from_secs(5),
+        settle: Duration::from_secs(11),
     };
     const SHORT: Self = Self {
         raw: 100,
@@ -68,6 +71,7 @@ impl Size {
         history: 5_000,
         rounds: 3,
         idle: Duration::from_millis(600),
+        settle: Duration::from_millis(100),
     };
 }
 
@@ -122,11 +126,11 @@ async fn postgres(size: &Size, figures: &mut Figures) -> anyhow::Result<()> {
     let raw = machine::raw_postgres(database.url(), size.raw).await?;
     figures.add("postgres", "raw durable commits", "/s", raw, Goal::None);
 
-    let alone = bench.run_with_server(1, size.alone).await?;
+    let alone = bench.run_with_server(1, size.alone, size.settle).await?;
     figures.cycles("postgres", 1, &alone, raw);
     figures.add("postgres", "1 owner: syncs per cycle", "", alone.syncs, Goal::None);
 
-    let together = bench.run_with_server(16, size.together).await?;
+    let together = bench.run_with_server(16, size.together, size.settle).await?;
     figures.cycles("postgres", 16, &together, raw);
     figures.add("postgres", "16 owners: syncs per cycle", "", together.syncs, Goal::machine_at_most(0.5));
     figures.add(
@@ -149,8 +153,7 @@ async fn postgres(size: &Size, figures: &mut Figures) -> anyhow::Result<()> {
     figures.add("postgres", "round trips per cycle", "", trips, Goal::AtMost(2.0));
 
     let _changes = bench.world.store.changes();
-    // Sessions report what they did within a second, the one that begins to listen too.
-    machine::pass(Duration::from_millis(1_500)).await;
+    machine::pass(size.settle).await;
     let before = machine::postgres_activity(database.url()).await?;
     machine::pass(size.idle).await;
     let after = machine::postgres_activity(database.url()).await?;

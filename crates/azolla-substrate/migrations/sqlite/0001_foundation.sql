@@ -5,8 +5,10 @@
 -- A trigger's message is `artifact.field RULE text`, which the program turns into a typed refusal.
 --
 -- Every table has a guard before INSERT besides the guards before UPDATE and DELETE: INSERT OR REPLACE would
--- otherwise remove the old row without firing a delete trigger. The same guards check the links: the foreign keys
--- hold them too, but SQLite does not say which key failed.
+-- otherwise remove the old row without firing a delete trigger, and so would UPDATE OR REPLACE. They look at every
+-- unique key, and at the rowid where there is one: it is a key too, and -1 before an insert that names none. The same
+-- guards check the links: the foreign keys hold them too, but only where a connection asks for them, and SQLite does
+-- not say which key failed.
 
 CREATE TABLE azolla (
     one         INTEGER PRIMARY KEY CHECK (one = 1),
@@ -239,7 +241,8 @@ CREATE INDEX journal_resource ON journal (resource_id, seq);
 CREATE TRIGGER context_snapshot_insert BEFORE INSERT ON context_snapshot
 BEGIN
     SELECT RAISE(ABORT, 'context_snapshot.snapshot_id A-1 exists already')
-        WHERE EXISTS (SELECT 1 FROM context_snapshot WHERE snapshot_id = NEW.snapshot_id);
+        WHERE EXISTS (SELECT 1 FROM context_snapshot WHERE snapshot_id = NEW.snapshot_id)
+           OR EXISTS (SELECT 1 FROM context_snapshot WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'context_snapshot.objective_id A-3 has no such version')
         WHERE NOT EXISTS (SELECT 1 FROM objective_version
                           WHERE objective_id = NEW.objective_id AND version = NEW.objective_version);
@@ -252,7 +255,8 @@ BEGIN SELECT RAISE(ABORT, 'context_snapshot.document A-2 is never deleted'); END
 CREATE TRIGGER output_bundle_insert BEFORE INSERT ON output_bundle
 BEGIN
     SELECT RAISE(ABORT, 'output_bundle.output_id A-1 exists already')
-        WHERE EXISTS (SELECT 1 FROM output_bundle WHERE output_id = NEW.output_id);
+        WHERE EXISTS (SELECT 1 FROM output_bundle WHERE output_id = NEW.output_id)
+           OR EXISTS (SELECT 1 FROM output_bundle WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'output_bundle.work_order_id W-5 has an output_bundle already')
         WHERE EXISTS (SELECT 1 FROM output_bundle WHERE work_order_id = NEW.work_order_id);
     SELECT RAISE(ABORT, 'output_bundle.objective_id A-3 is not the objective of its workorder')
@@ -269,7 +273,8 @@ BEGIN SELECT RAISE(ABORT, 'output_bundle.document A-2 is never deleted'); END;
 CREATE TRIGGER run_record_insert BEFORE INSERT ON run_record
 BEGIN
     SELECT RAISE(ABORT, 'run_record.run_id A-1 exists already')
-        WHERE EXISTS (SELECT 1 FROM run_record WHERE run_id = NEW.run_id);
+        WHERE EXISTS (SELECT 1 FROM run_record WHERE run_id = NEW.run_id)
+           OR EXISTS (SELECT 1 FROM run_record WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'run_record.work_order_id W-5 has a run_record already')
         WHERE EXISTS (SELECT 1 FROM run_record
                       WHERE work_order_id = NEW.work_order_id OR output_id = NEW.output_id);
@@ -290,7 +295,8 @@ CREATE TRIGGER pause_state_insert BEFORE INSERT ON pause_state
 BEGIN
     SELECT RAISE(ABORT, 'pause_state.pause_key A-1 exists already')
         WHERE EXISTS (SELECT 1 FROM pause_state WHERE pause_key = NEW.pause_key
-                      OR work_order_id = NEW.work_order_id OR event_id = NEW.event_id);
+                      OR work_order_id = NEW.work_order_id OR event_id = NEW.event_id)
+           OR EXISTS (SELECT 1 FROM pause_state WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'pause_state.work_order_id A-3 does not exist')
         WHERE NEW.work_order_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workorder WHERE work_order_id = NEW.work_order_id);
     SELECT RAISE(ABORT, 'pause_state.event_id A-3 does not exist')
@@ -310,7 +316,8 @@ CREATE TRIGGER session_manifest_insert BEFORE INSERT ON session_manifest
 BEGIN
     SELECT RAISE(ABORT, 'session_manifest.manifest_id A-1 exists already')
         WHERE EXISTS (SELECT 1 FROM session_manifest
-                      WHERE manifest_id = NEW.manifest_id OR work_order_id = NEW.work_order_id);
+                      WHERE manifest_id = NEW.manifest_id OR work_order_id = NEW.work_order_id)
+           OR EXISTS (SELECT 1 FROM session_manifest WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'session_manifest.work_order_id A-3 does not exist')
         WHERE NOT EXISTS (SELECT 1 FROM workorder WHERE work_order_id = NEW.work_order_id);
 END;
@@ -322,7 +329,8 @@ BEGIN SELECT RAISE(ABORT, 'session_manifest.document A-2 is never deleted'); END
 CREATE TRIGGER gate_evidence_insert BEFORE INSERT ON gate_evidence
 BEGIN
     SELECT RAISE(ABORT, 'gate_evidence.run_id A-1 exists already')
-        WHERE EXISTS (SELECT 1 FROM gate_evidence WHERE run_id = NEW.run_id);
+        WHERE EXISTS (SELECT 1 FROM gate_evidence WHERE run_id = NEW.run_id)
+           OR EXISTS (SELECT 1 FROM gate_evidence WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'gate_evidence.work_order_id A-3 is not the workorder of its run')
         WHERE EXISTS (SELECT 1 FROM run_record
                       WHERE run_id = NEW.run_id AND work_order_id <> NEW.work_order_id);
@@ -340,7 +348,8 @@ CREATE TRIGGER usage_record_insert BEFORE INSERT ON usage_record
 BEGIN
     SELECT RAISE(ABORT, 'usage_record.claim_version A-1 exists already')
         WHERE EXISTS (SELECT 1 FROM usage_record
-                      WHERE work_order_id = NEW.work_order_id AND claim_version = NEW.claim_version);
+                      WHERE work_order_id = NEW.work_order_id AND claim_version = NEW.claim_version)
+           OR EXISTS (SELECT 1 FROM usage_record WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'usage_record.work_order_id A-3 does not exist')
         WHERE NOT EXISTS (SELECT 1 FROM workorder WHERE work_order_id = NEW.work_order_id);
 END;
@@ -353,7 +362,8 @@ CREATE TRIGGER objective_version_insert BEFORE INSERT ON objective_version
 BEGIN
     SELECT RAISE(ABORT, 'objective_version.version A-4 exists already')
         WHERE EXISTS (SELECT 1 FROM objective_version
-                      WHERE objective_id = NEW.objective_id AND version = NEW.version);
+                      WHERE objective_id = NEW.objective_id AND version = NEW.version)
+           OR EXISTS (SELECT 1 FROM objective_version WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'objective_version.objective_id A-4 does not exist')
         WHERE NOT EXISTS (SELECT 1 FROM objective WHERE objective_id = NEW.objective_id);
 END;
@@ -381,6 +391,7 @@ BEGIN SELECT RAISE(ABORT, 'azolla.azolla_id A-2 is never deleted'); END;
 
 CREATE TRIGGER objective_insert BEFORE INSERT ON objective
 WHEN EXISTS (SELECT 1 FROM objective WHERE objective_id = NEW.objective_id)
+     OR EXISTS (SELECT 1 FROM objective WHERE rowid = NEW.rowid)
 BEGIN SELECT RAISE(ABORT, 'objective.objective_id A-2 exists already'); END;
 CREATE TRIGGER objective_status BEFORE UPDATE OF status ON objective
 WHEN OLD.status <> NEW.status AND (OLD.objective_type <> 'TICKET' OR OLD.status || '>' || NEW.status NOT IN (
@@ -390,7 +401,7 @@ BEGIN SELECT RAISE(ABORT, 'objective.status S-1 is no row of the transition tabl
 CREATE TRIGGER objective_update BEFORE UPDATE ON objective
 BEGIN
     SELECT RAISE(ABORT, 'objective.objective_id A-2 is fixed') WHERE NEW.objective_id <> OLD.objective_id
-        OR NEW.azolla_id <> OLD.azolla_id OR NEW.objective_type <> OLD.objective_type
+        OR NEW.rowid <> OLD.rowid OR NEW.azolla_id <> OLD.azolla_id OR NEW.objective_type <> OLD.objective_type
         OR NEW.created_at <> OLD.created_at;
     SELECT RAISE(ABORT, 'objective.status S-j is final once confirmed') WHERE OLD.confirmed = 1
         AND (NEW.version <> OLD.version OR NEW.confirmed <> 1 OR NEW.status <> OLD.status OR NEW.metadata <> OLD.metadata);
@@ -418,9 +429,11 @@ BEGIN SELECT RAISE(ABORT, 'objective.objective_id A-2 is never deleted'); END;
 
 CREATE TRIGGER capture_buffer_insert BEFORE INSERT ON capture_buffer
 WHEN EXISTS (SELECT 1 FROM capture_buffer WHERE capture_id = NEW.capture_id)
+     OR EXISTS (SELECT 1 FROM capture_buffer WHERE rowid = NEW.rowid)
 BEGIN SELECT RAISE(ABORT, 'capture_buffer.capture_id A-2 exists already'); END;
 CREATE TRIGGER capture_buffer_update BEFORE UPDATE ON capture_buffer
 BEGIN
+    SELECT RAISE(ABORT, 'capture_buffer.capture_id A-2 is fixed') WHERE NEW.rowid <> OLD.rowid;
     SELECT RAISE(ABORT, 'capture_buffer.raw_content A-2 is kept as it came') WHERE NEW.capture_id <> OLD.capture_id
         OR NEW.azolla_id <> OLD.azolla_id OR NEW.raw_content <> OLD.raw_content
         OR NEW.source_label <> OLD.source_label OR NEW.created_at <> OLD.created_at;
@@ -492,7 +505,8 @@ CREATE TRIGGER workorder_update BEFORE UPDATE OF work_order_id, objective_id, di
                                                  branch_name, budget_ms, created_at, event_id ON workorder
 BEGIN SELECT RAISE(ABORT, 'workorder.work_order_id W-6 is fixed'); END;
 CREATE TRIGGER workorder_budget BEFORE UPDATE OF budget_consumed_ms ON workorder
-WHEN NEW.budget_consumed_ms < OLD.budget_consumed_ms
+-- REPLACE takes the default for a null.
+WHEN NEW.budget_consumed_ms IS NULL OR NEW.budget_consumed_ms < OLD.budget_consumed_ms
 BEGIN SELECT RAISE(ABORT, 'workorder.budget_consumed_ms B-2 only grows'); END;
 CREATE TRIGGER workorder_delete BEFORE DELETE ON workorder
 BEGIN SELECT RAISE(ABORT, 'workorder.work_order_id A-2 is never deleted'); END;

@@ -29,6 +29,9 @@ pub const EXPORT_VERSION: u32 = 1;
 /// A line may be a document of the largest size with its escapes, and a little around it.
 const LINE_BYTES_MAX: usize = 2 * DOCUMENT_BYTES_MAX;
 
+/// What canonical text holds exactly, and every stored number keeps to (2^53 - 1).
+const NUMBER_MAX: u64 = (1 << 53) - 1;
+
 /// Why an export or an import stopped. An import that stopped wrote nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -108,43 +111,44 @@ pub async fn export(
         Header { azolla_id, azolla_type, export_version: EXPORT_VERSION, store_version: STORE_VERSION };
     write(&text(&header)?)?;
     let mut lines = 1;
-    let statements = SECTIONS.iter().map(|(sql, _)| Statement::new(sql, [])).collect();
+    let statements = SECTIONS.iter().map(|(_, sql, _)| Statement::new(sql, [])).collect();
     let mut found = store.scan(statements);
     while let Some(next) = found.recv().await {
         let (section, row) = next?;
-        write(&(SECTIONS[section].1)(&row)?)?;
+        let (kind, _, line) = SECTIONS[section];
+        write(&line(kind, &row)?)?;
         lines += 1;
     }
     write(&text(&Trailer { lines })?)?;
     Ok(())
 }
 
-type WriteLine = fn(&Row) -> Result<String, SubstrateError>;
+type WriteLine = fn(&str, &Row) -> Result<String, SubstrateError>;
 
 /// Every kind of line, in an order in which links point back.
-const SECTIONS: &[(&str, WriteLine)] = &[
-    (sql::ALL_OBJECTIVES, |row| {
+const SECTIONS: &[(&str, &str, WriteLine)] = &[
+    ("objective", sql::ALL_OBJECTIVES, |kind, row| {
         let stored = rows::read_objective(row)?;
         let (version, todo_entry, waiting) = (stored.version, stored.todo_entry, stored.waiting);
         let columns = ObjectiveColumns { version, todo_entry, waiting, pause_key: stored.pause_key };
-        line("objective", &text(&stored.objective)?, &columns)
+        line(kind, &text(&stored.objective)?, &columns)
     }),
-    (sql::ALL_OBJECTIVE_VERSIONS, |row| {
-        line("objective_version", row.text(2)?, &VersionColumns { version: row.number(1)? })
+    ("objective_version", sql::ALL_OBJECTIVE_VERSIONS, |kind, row| {
+        line(kind, row.text(2)?, &VersionColumns { version: row.number(1)? })
     }),
-    (sql::ALL_CAPTURES, |row| {
+    ("capture_buffer", sql::ALL_CAPTURES, |kind, row| {
         let stored = rows::read_capture(row)?;
-        line("capture_buffer", &text(&stored.capture)?, &CaptureColumns { attempts: stored.attempts })
+        line(kind, &text(&stored.capture)?, &CaptureColumns { attempts: stored.attempts })
     }),
-    (sql::ALL_EVENTS, |row| {
+    ("event", sql::ALL_EVENTS, |kind, row| {
         let stored = rows::read_event(row)?;
         let columns = EventColumns { entry: stored.entry, claim_count: stored.claim_count };
-        line("event", &text(&stored.event)?, &columns)
+        line(kind, &text(&stored.event)?, &columns)
     }),
-    (sql::ALL_SNAPSHOTS, |row| {
-        line("context_snapshot", row.text(0)?, &SnapshotColumns { objective_version: row.number(3)? })
+    ("context_snapshot", sql::ALL_SNAPSHOTS, |kind, row| {
+        line(kind, row.text(0)?, &SnapshotColumns { objective_version: row.number(3)? })
     }),
-    (sql::ALL_WORKORDERS, |row| {
+    ("workorder", sql::ALL_WORKORDERS, |kind, row| {
         let stored = rows::read_workorder(row)?;
         let columns = WorkorderColumns {
             event_id: stored.event_id,
@@ -152,13 +156,13 @@ const SECTIONS: &[(&str, WriteLine)] = &[
             claim_count: stored.claim_count,
             stream_slot: stored.stream_slot,
         };
-        line("workorder", &text(&stored.workorder)?, &columns)
+        line(kind, &text(&stored.workorder)?, &columns)
     }),
-    (sql::ALL_OUTPUT_BUNDLES, |row| line("output_bundle", row.text(0)?, &())),
-    (sql::ALL_RUN_RECORDS, |row| line("run_record", row.text(0)?, &())),
-    (sql::ALL_EVIDENCE, |row| line("gate_evidence", row.text(0)?, &())),
-    (sql::ALL_USAGE, |row| line("usage_record", row.text(0)?, &())),
-    (sql::ALL_PAUSES, |row| {
+    ("output_bundle", sql::ALL_OUTPUT_BUNDLES, |kind, row| line(kind, row.text(0)?, &())),
+    ("run_record", sql::ALL_RUN_RECORDS, |kind, row| line(kind, row.text(0)?, &())),
+    ("gate_evidence", sql::ALL_EVIDENCE, |kind, row| line(kind, row.text(0)?, &())),
+    ("usage_record", sql::ALL_USAGE, |kind, row| line(kind, row.text(0)?, &())),
+    ("pause_state", sql::ALL_PAUSES, |kind, row| {
         let owned = |column| row.text_or_null(column).map(|text| text.map(str::to_owned));
         let columns = PauseColumns {
             pause_key: row.text(1)?.into(),
@@ -166,15 +170,17 @@ const SECTIONS: &[(&str, WriteLine)] = &[
             event_id: owned(3)?,
             local_objective_id: owned(4)?,
         };
-        line("pause_state", row.text(0)?, &columns)
+        line(kind, row.text(0)?, &columns)
     }),
-    (sql::ALL_MANIFESTS, |row| {
-        line("session_manifest", row.text(0)?, &ManifestColumns { work_order_id: row.parsed(2)? })
+    ("session_manifest", sql::ALL_MANIFESTS, |kind, row| {
+        line(kind, row.text(0)?, &ManifestColumns { work_order_id: row.parsed(2)? })
     }),
-    (sql::ALL_RESOLUTIONS, |row| line("candidate_resolution", &text(&rows::read_resolution(row)?)?, &())),
-    (sql::ALL_JOURNAL, |row| {
+    ("candidate_resolution", sql::ALL_RESOLUTIONS, |kind, row| {
+        line(kind, &text(&rows::read_resolution(row)?)?, &())
+    }),
+    ("journal", sql::ALL_JOURNAL, |kind, row| {
         let commit_id = row.text_or_null(11)?.map(|_| row.parsed(11)).transpose()?;
-        line("journal", &text(&rows::read_journal(row)?)?, &JournalColumns { commit_id })
+        line(kind, &text(&rows::read_journal(row)?)?, &JournalColumns { commit_id })
     }),
 ];
 
@@ -250,7 +256,8 @@ fn read_lines(
         let (statement, pointer) = load_statement(&line, identity).map_err(|error| bad(error.to_string()))?;
         pointers.extend(pointer.map(|pointer| (number, pointer)));
         lines.push(number);
-        if !send(step(KINDS.iter().find(|kind| **kind == line.kind).unwrap_or(&""), statement, Expect::Any)) {
+        let kind = SECTIONS.iter().find(|(kind, ..)| *kind == line.kind).map_or("archive", |(kind, ..)| kind);
+        if !send(step(kind, statement, Expect::Any)) {
             return Ok(lines);
         }
     }
@@ -287,23 +294,6 @@ fn check_header(line: &[u8], identity: &Identity) -> Result<(), String> {
     }
     Ok(())
 }
-
-const KINDS: &[&str] = &[
-    "objective",
-    "objective_version",
-    "capture_buffer",
-    "event",
-    "context_snapshot",
-    "workorder",
-    "output_bundle",
-    "run_record",
-    "gate_evidence",
-    "usage_record",
-    "pause_state",
-    "session_manifest",
-    "candidate_resolution",
-    "journal",
-];
 
 /// Returns what a line writes, and an objective's pointer to its pause_state.
 fn load_statement(
@@ -423,8 +413,14 @@ fn document<A: Artifact>(line: &Line<'_>) -> Result<Validated<A>, SubstrateError
 
 fn columns<T: DeserializeOwned>(line: &Line<'_>) -> Result<T, SubstrateError> {
     let text = line.store.map_or("null", RawValue::get);
-    serde_json::from_str(text)
-        .map_err(|error| SubstrateError::Malformed(format!("the store columns of {}: {error}", line.kind)))
+    let bad = |what: String| SubstrateError::Malformed(format!("the store columns of {}: {what}", line.kind));
+    let values: serde_json::Value = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+    for (field, value) in values.as_object().into_iter().flatten() {
+        if value.is_number() && value.as_u64().is_none_or(|number| number > NUMBER_MAX) {
+            return Err(bad(format!("{field} must be a whole number from 0 to {NUMBER_MAX}")));
+        }
+    }
+    serde_json::from_str(text).map_err(|error| bad(error.to_string()))
 }
 
 fn step(artifact: &'static str, statement: Statement, expect: Expect) -> Step {

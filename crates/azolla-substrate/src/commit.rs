@@ -32,6 +32,17 @@ pub(crate) enum ClaimUse {
     Fenced(Fence),
 }
 
+impl ClaimUse {
+    /// Returns what is claimed.
+    pub(crate) fn resource(&self) -> Option<&ResourceRef> {
+        match self {
+            Self::None => None,
+            Self::Claiming { resource, .. } => Some(resource),
+            Self::Fenced(fence) => Some(&fence.resource),
+        }
+    }
+}
+
 impl Commit {
     /// Starts an empty commit by `actor`.
     pub fn new(commit_id: CommitId, actor: Actor) -> Self {

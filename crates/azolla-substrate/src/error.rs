@@ -60,7 +60,8 @@ pub enum SubstrateError {
         source: BoxError,
     },
 
-    /// The store did not answer, or is busy. The poll loop backs off.
+    /// The store did not answer, or is busy. The poll loop backs off. Of a commit nothing was written; a claim may
+    /// have been granted or released all the same, and then expires by itself (R5).
     #[error("the Substrate is unavailable")]
     Unavailable(#[source] BoxError),
 

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use azolla_protocol::{Actor, CommitId, JournalStep, JsonObject, OwnerId, ResourceRef, canonical};
+use azolla_protocol::{Actor, CommitId, JournalStep, JsonObject, ResourceRef, canonical};
 
 use crate::{
-    claim::Fence,
+    commit::ClaimUse,
     sql,
     statement::{Cell, Expect, Statement, Step},
 };
@@ -53,52 +53,33 @@ impl JournalRow {
     }
 }
 
-/// The claim that journal rows are written under.
-pub(crate) enum JournalClaim {
-    /// None.
-    None,
-    /// One granted by the same transaction: the statement reads its version from the claim record.
-    Granted { resource: ResourceRef, owner_id: OwnerId },
-    /// One held before.
-    Held(Fence),
-}
-
-impl JournalClaim {
-    pub(crate) fn resource(&self) -> Option<&ResourceRef> {
-        match self {
-            Self::None => None,
-            Self::Granted { resource, .. } => Some(resource),
-            Self::Held(fence) => Some(&fence.resource),
-        }
-    }
-}
-
 /// Returns the statements that append `rows`; the first row carries the commit's id.
 pub(crate) fn journal_steps(
     rows: &[JournalRow],
     actor: Actor,
-    claim: &JournalClaim,
+    claim: &ClaimUse,
     commit_id: Option<&CommitId>,
 ) -> Vec<Step> {
     let mut commit_id = commit_id;
     rows.chunks(ROWS_MAX)
         .map(|chunk| {
             let values = chunk.iter().flat_map(|row| values(row, actor, claim, commit_id.take())).collect();
-            let texts = if matches!(claim, JournalClaim::Granted { .. }) { &GRANTED } else { &HELD };
+            let texts = if matches!(claim, ClaimUse::Claiming { .. }) { &GRANTED } else { &HELD };
             let statement = Statement { sql: texts[chunk.len() - 1], values };
             Step { statement, expect: Expect::Any, artifact: "journal" }
         })
         .collect()
 }
 
-fn values(row: &JournalRow, actor: Actor, claim: &JournalClaim, commit_id: Option<&CommitId>) -> Vec<Cell> {
+fn values(row: &JournalRow, actor: Actor, claim: &ClaimUse, commit_id: Option<&CommitId>) -> Vec<Cell> {
     let mut values: Vec<Cell> = vec![actor.as_str().into()];
     match claim {
-        JournalClaim::None => values.extend([Cell::Null, Cell::Null]),
-        JournalClaim::Held(fence) => {
+        ClaimUse::None => values.extend([Cell::Null, Cell::Null]),
+        ClaimUse::Fenced(fence) => {
             values.extend([fence.owner_id.as_str().into(), fence.claim_version.into()]);
         }
-        JournalClaim::Granted { resource, owner_id } => values.extend([
+        // The statement reads the version that this very transaction has granted.
+        ClaimUse::Claiming { resource, owner_id } => values.extend([
             owner_id.as_str().into(),
             resource.resource_type.as_str().into(),
             resource.resource_id.as_str().into(),

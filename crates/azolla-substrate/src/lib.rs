@@ -28,6 +28,6 @@ pub use read::{
 };
 pub use sqlite::SqliteSubstrate;
 pub use statement::{Cell, Row, Statement, Step};
-pub use substrate::{BoxFuture, LoadError, Opening, Substrate, SubstrateRead};
+pub use substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead};
 pub use system::{SystemClock, SystemIds};
 pub use verify::{Finding, relations, verify};

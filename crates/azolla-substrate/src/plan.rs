@@ -2,7 +2,7 @@
 //! a write without the claim that protects it (R1), a step by the wrong party (S-1), a document of another azolla.
 
 use azolla_protocol::{
-    Actor, Artifact, AzollaId, JournalStep, Objective, Party, ResourceRef, ResourceType, Validated,
+    Actor, Artifact, AzollaId, AzollaType, JournalStep, Objective, ResourceRef, ResourceType, Validated,
     lifecycle::{self, ObjectiveStep},
 };
 
@@ -10,7 +10,8 @@ use crate::{
     claim::{Fence, Release},
     commit::{ClaimUse, Commit, ObjectiveMark, PauseKey, StreamRoom, Write},
     error::SubstrateError,
-    journal::{JournalClaim, JournalRow, journal_steps},
+    journal::{JournalRow, journal_steps},
+    read::Identity,
     rows, sql,
     statement::{Expect, Miss, Statement, Step},
 };
@@ -22,23 +23,22 @@ pub(crate) struct Plan {
 }
 
 /// Plans `commit` for the azolla that the store belongs to.
-pub(crate) fn plan(commit: &Commit, azolla_id: &AzollaId) -> Result<Plan, SubstrateError> {
-    let mut planner = Planner { commit, azolla_id, steps: Vec::new(), rows: Vec::new() };
-    let claim = match &commit.claim {
-        ClaimUse::None => JournalClaim::None,
-        ClaimUse::Claiming { resource, owner_id } => {
+pub(crate) fn plan(commit: &Commit, identity: &Identity) -> Result<Plan, SubstrateError> {
+    if commit.writes.is_empty() {
+        return Err(malformed("it writes nothing"));
+    }
+    let mut planner = Planner { commit, identity, steps: Vec::new(), rows: Vec::new() };
+    match &commit.claim {
+        ClaimUse::None => {}
+        ClaimUse::Claiming { resource, .. } => {
             planner.rows.push(JournalRow::of_claim(JournalStep::Grant, resource));
             if resource.resource_type == ResourceType::Workorder {
                 let charge = Statement::new(sql::CHARGE_LOST_CLAIM, [resource.resource_id.as_str().into()]);
                 planner.push("workorder", charge, Expect::Any);
             }
-            JournalClaim::Granted { resource: resource.clone(), owner_id: owner_id.clone() }
         }
-        ClaimUse::Fenced(fence) => {
-            planner.steps.push(fence_step(fence));
-            JournalClaim::Held(fence.clone())
-        }
-    };
+        ClaimUse::Fenced(fence) => planner.steps.push(fence_step(fence)),
+    }
     for write in &commit.writes {
         planner.write(write)?;
     }
@@ -49,15 +49,12 @@ pub(crate) fn plan(commit: &Commit, azolla_id: &AzollaId) -> Result<Plan, Substr
         // The claim ends here without an outcome: its time is charged all the same (B-2).
         planner.steps.push(settle_step(fence, Release::Failed));
     }
-    if let Some(resource) = claim.resource() {
+    if let Some(resource) = commit.claim.resource() {
         // After everything that it protected: artifact before release, always.
         planner.rows.push(JournalRow::of_claim(JournalStep::Release, resource));
     }
-    if planner.rows.is_empty() {
-        return Err(SubstrateError::Malformed("it writes nothing".into()));
-    }
     let Planner { mut steps, rows, .. } = planner;
-    steps.extend(journal_steps(&rows, commit.actor, &claim, Some(&commit.commit_id)));
+    steps.extend(journal_steps(&rows, commit.actor, &commit.claim, Some(&commit.commit_id)));
     Ok(Plan { claim: commit.claim.clone(), steps })
 }
 
@@ -65,7 +62,7 @@ pub(crate) fn plan(commit: &Commit, azolla_id: &AzollaId) -> Result<Plan, Substr
 pub(crate) fn plan_release(fence: &Fence, release: Release, actor: Actor) -> Vec<Step> {
     let row = JournalRow::of_claim(JournalStep::Release, &fence.resource);
     let mut steps = vec![fence_step(fence), settle_step(fence, release)];
-    steps.extend(journal_steps(&[row], actor, &JournalClaim::Held(fence.clone()), None));
+    steps.extend(journal_steps(&[row], actor, &ClaimUse::Fenced(fence.clone()), None));
     steps
 }
 
@@ -99,7 +96,7 @@ fn fence_step(fence: &Fence) -> Step {
 
 struct Planner<'a> {
     commit: &'a Commit,
-    azolla_id: &'a AzollaId,
+    identity: &'a Identity,
     steps: Vec<Step>,
     rows: Vec<JournalRow>,
 }
@@ -165,6 +162,11 @@ impl Planner<'_> {
             Write::Execute(bundle) => self.execute(bundle),
             Write::RecordUsage(usage) => {
                 self.needs_claim(&(&usage.work_order_id).into())?;
+                if let ClaimUse::Fenced(fence) = &self.commit.claim
+                    && fence.claim_version != usage.claim_version
+                {
+                    return Err(malformed("the usage is that of another claim"));
+                }
                 self.push("usage_record", Statement::new(sql::INSERT_USAGE, rows::usage(usage)), Expect::Any);
                 self.note(JournalStep::Insert, "usage_record", usage.work_order_id.as_str());
                 Ok(())
@@ -207,6 +209,9 @@ impl Planner<'_> {
         self.same_azolla::<Objective>(&objective.azolla_id)?;
         self.by_party(step)?;
         self.leads_to(lifecycle::advance(objective.objective_type, None, step)?, objective)?;
+        if lifecycle::is_confirmed(objective) || lifecycle::is_archived(objective) {
+            return Err(malformed("a new objective is neither confirmed nor archived"));
+        }
         let statement = Statement::new(sql::INSERT_OBJECTIVE, rows::objective(objective, 1, 0, false)?);
         self.push("objective", statement, Expect::Any);
         self.keep_version(objective, 1);
@@ -253,6 +258,9 @@ impl Planner<'_> {
         was: &ObjectiveMark,
         next: &Validated<Objective>,
     ) -> Result<(), SubstrateError> {
+        if !matches!(self.commit.actor, Actor::Operator | Actor::Client) {
+            return Err(malformed(format!("{} edits nothing", self.commit.actor)));
+        }
         self.leads_to(was.status, next)?;
         if lifecycle::is_confirmed(next) {
             // Completion is never inferred: only the operator's confirmation records it (S-2, S-j).
@@ -317,6 +325,9 @@ impl Planner<'_> {
         if workorder.status != azolla_protocol::WorkorderStatus::Created {
             return Err(malformed("a new workorder is CREATED"));
         }
+        if self.identity.azolla_type == AzollaType::TaskMgmt && room.max_concurrent != 1 {
+            return Err(malformed("the work stream of a TASK_MGMT azolla is exactly 1 wide"));
+        }
         self.push("azolla", Statement::new(sql::LOCK_STREAM, []), CHANGED);
         let limit = Statement::new(sql::CHECK_REVIEW_LIMIT, [room.review_limit.into()]);
         self.push("workorder", limit, Expect::Found(Miss::ReviewLimit));
@@ -337,6 +348,7 @@ impl Planner<'_> {
         self.note(JournalStep::Insert, "workorder", workorder.work_order_id.as_str())
             .to(workorder.status)
             .detail("max_concurrent", room.max_concurrent)
+            .detail("objective_id", workorder.objective_id.as_str())
             .detail("review_limit", room.review_limit);
         Ok(())
     }
@@ -375,7 +387,7 @@ impl Planner<'_> {
             PauseKey::Event(id) => self.needs_claim(&id.into())?,
             PauseKey::Deadline(_) => {}
         }
-        let local = pause.azolla_id == *self.azolla_id;
+        let local = pause.azolla_id == self.identity.azolla_id;
         if !local && !matches!(key, PauseKey::Deadline(_)) {
             self.same_azolla::<azolla_protocol::PauseState>(&pause.azolla_id)?;
         }
@@ -401,20 +413,15 @@ impl Planner<'_> {
     }
 
     fn same_azolla<A: Artifact>(&self, azolla_id: &AzollaId) -> Result<(), SubstrateError> {
-        if azolla_id == self.azolla_id {
+        if *azolla_id == self.identity.azolla_id {
             return Ok(());
         }
-        Err(SubstrateError::foreign::<A>(azolla_id, self.azolla_id))
+        Err(SubstrateError::foreign::<A>(azolla_id, &self.identity.azolla_id))
     }
 
     /// A write that a claim protects never happens without that claim (C-4).
     fn needs_claim(&self, resource: &ResourceRef) -> Result<(), SubstrateError> {
-        let held = match &self.commit.claim {
-            ClaimUse::None => None,
-            ClaimUse::Claiming { resource, .. } => Some(resource),
-            ClaimUse::Fenced(fence) => Some(&fence.resource),
-        };
-        if held == Some(resource) {
+        if self.commit.claim.resource() == Some(resource) {
             return Ok(());
         }
         Err(malformed(format!("it needs the claim on {resource}")))
@@ -422,20 +429,12 @@ impl Planner<'_> {
 
     /// The machine writes nothing of a flow outside a claim.
     fn needs_any_claim(&self) -> Result<(), SubstrateError> {
-        match self.commit.claim {
-            ClaimUse::None => Err(malformed("it needs a claim")),
-            ClaimUse::Claiming { .. } | ClaimUse::Fenced(_) => Ok(()),
-        }
+        self.commit.claim.resource().map(drop).ok_or_else(|| malformed("it needs a claim"))
     }
 
     /// Only the party that the table names takes a step, and the machine's parties only under a claim.
     fn by_party(&self, step: ObjectiveStep) -> Result<(), SubstrateError> {
-        let actor = match step.row().party {
-            Party::Operator => Actor::Operator,
-            Party::Scheduler => Actor::Scheduler,
-            Party::Gate => Actor::Gate,
-            Party::Init => Actor::Init,
-        };
+        let actor = Actor::from(step.row().party);
         if self.commit.actor != actor {
             return Err(malformed(format!("{step} is for {actor}, not {}", self.commit.actor)));
         }
@@ -447,11 +446,7 @@ impl Planner<'_> {
 
     /// A step under a claim is about the objective of what is claimed.
     fn under_own_claim(&mut self, objective_id: &str) {
-        let resource = match &self.commit.claim {
-            ClaimUse::None => return,
-            ClaimUse::Claiming { resource, .. } => resource,
-            ClaimUse::Fenced(fence) => &fence.resource,
-        };
+        let Some(resource) = self.commit.claim.resource() else { return };
         let (check, artifact) = match resource.resource_type {
             ResourceType::Event => (sql::CHECK_EVENT_OF_OBJECTIVE, "event"),
             ResourceType::Workorder => (sql::CHECK_WORKORDER_OF_OBJECTIVE, "workorder"),

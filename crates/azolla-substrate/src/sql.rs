@@ -208,7 +208,7 @@ macro_rules! objective_columns {
     () => {
         "objective_id, azolla_id, title, acceptance_criteria, objective_type, status, importance, urgency, \
          blocked_reason, blocked_on, metadata, created_at, updated_at, \
-         version, todo_entry, waiting, pause_key"
+         version, todo_entry, waiting, pause_key, confirmed, archived"
     };
 }
 macro_rules! event_columns {
@@ -362,21 +362,24 @@ pub(crate) const ALL_CAPTURES: &str =
     concat!("SELECT ", capture_columns!(), " FROM capture_buffer ORDER BY capture_id");
 pub(crate) const ALL_EVENTS: &str = concat!("SELECT ", event_columns!(), " FROM event ORDER BY event_id");
 pub(crate) const ALL_SNAPSHOTS: &str = "
-    SELECT document, snapshot_id, objective_id, objective_version FROM context_snapshot ORDER BY snapshot_id";
+    SELECT document, snapshot_id, objective_id, objective_version, created_at FROM context_snapshot
+    ORDER BY snapshot_id";
 pub(crate) const ALL_WORKORDERS: &str =
     concat!("SELECT ", workorder_columns!(), " FROM workorder ORDER BY work_order_id");
-pub(crate) const ALL_OUTPUT_BUNDLES: &str =
-    "SELECT document, output_id, objective_id, work_order_id FROM output_bundle ORDER BY output_id";
-pub(crate) const ALL_RUN_RECORDS: &str = "SELECT document, run_id, work_order_id, objective_id, output_id, gate_result FROM run_record ORDER BY run_id";
+pub(crate) const ALL_OUTPUT_BUNDLES: &str = "SELECT document, output_id, objective_id, work_order_id, created_at FROM output_bundle ORDER BY output_id";
+pub(crate) const ALL_RUN_RECORDS: &str = "
+    SELECT document, run_id, work_order_id, objective_id, output_id, gate_result, created_at
+    FROM run_record ORDER BY run_id";
 pub(crate) const ALL_EVIDENCE: &str =
-    "SELECT document, run_id, work_order_id FROM gate_evidence ORDER BY run_id";
+    "SELECT document, run_id, work_order_id, created_at FROM gate_evidence ORDER BY run_id";
 pub(crate) const ALL_USAGE: &str = "
-    SELECT document, work_order_id, claim_version FROM usage_record ORDER BY work_order_id, claim_version";
+    SELECT document, work_order_id, claim_version, created_at FROM usage_record
+    ORDER BY work_order_id, claim_version";
 pub(crate) const ALL_PAUSES: &str = "
-    SELECT document, pause_key, work_order_id, event_id, local_objective_id, objective_id, azolla_id, reason
+    SELECT document, pause_key, work_order_id, event_id, local_objective_id, objective_id, azolla_id, reason,
+        created_at
     FROM pause_state ORDER BY pause_key";
-pub(crate) const ALL_MANIFESTS: &str =
-    "SELECT document, manifest_id, work_order_id FROM session_manifest ORDER BY manifest_id";
+pub(crate) const ALL_MANIFESTS: &str = "SELECT document, manifest_id, work_order_id, created_at, azolla_id FROM session_manifest ORDER BY manifest_id";
 pub(crate) const ALL_RESOLUTIONS: &str = concat!(
     "SELECT ",
     resolution_columns!(),

@@ -19,6 +19,13 @@ use crate::{
 /// A future behind a trait object. Dropping it cancels the wait, never half of a write.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// How far a follower of the journal has come. The default is before the first row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JournalCursor {
+    pub(crate) transaction: u64,
+    pub(crate) seq: u64,
+}
+
 /// The read half: what the Exchange Membrane and the screens get.
 pub trait SubstrateRead: Send + Sync {
     /// Returns the store's own time: the one that leases are judged by (C-7).
@@ -30,9 +37,13 @@ pub trait SubstrateRead: Send + Sync {
     /// Streams the rows of several statements, all from one instant of the store, as (statement's position, row).
     fn scan(&self, statements: Vec<Statement>) -> mpsc::Receiver<Result<(usize, Row), SubstrateError>>;
 
-    /// Returns journal rows after `seq`, oldest first. It never skips a row that commits late.
-    fn journal_after(&self, seq: u64, limit: u64)
-    -> BoxFuture<'_, Result<Vec<JournalEntry>, SubstrateError>>;
+    /// Returns journal rows that come after `after`, each with where it stands. Who goes on from the last one gets
+    /// every row once, a row that commits late included; on PostgreSQL that order is not the order of `seq`.
+    fn journal_after(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
 
     /// Checks the database file or server itself, below the tables. Returns what it found wrong.
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>>;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lifecycle::ObjectiveStep;
+use crate::lifecycle::{ObjectiveStep, Party};
 use crate::names::named_enum;
 use crate::{JsonObject, OwnerId, Timestamp};
 
@@ -111,6 +111,17 @@ named_enum! {
         Edit = "EDIT",
         /// An attempt was counted.
         Attempt = "ATTEMPT",
+    }
+}
+
+impl From<Party> for Actor {
+    fn from(party: Party) -> Self {
+        match party {
+            Party::Operator => Self::Operator,
+            Party::Scheduler => Self::Scheduler,
+            Party::Gate => Self::Gate,
+            Party::Init => Self::Init,
+        }
     }
 }
 

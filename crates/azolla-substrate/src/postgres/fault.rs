@@ -1,9 +1,9 @@
 //! PostgreSQL's errors, as the Substrate's.
 
-use deadpool_postgres::PoolError;
+use deadpool_postgres::{HookError, PoolError};
 use tokio_postgres::{
     Error,
-    error::{DbError, SqlState},
+    error::{DbError, Severity, SqlState},
 };
 
 use crate::error::SubstrateError;
@@ -27,7 +27,7 @@ pub(super) fn failure(error: Error, artifact: &str, position: usize) -> Failure 
     if code.code() == "AZ001" {
         return Failure::Missed(position);
     }
-    if matches!(answer.severity(), "FATAL" | "PANIC") {
+    if !matches!(answer.parsed_severity(), Some(Severity::Error)) {
         // The server ends the connection, perhaps after it committed.
         return Failure::Cut(error);
     }
@@ -61,6 +61,11 @@ fn refusal(answer: &DbError, artifact: &str) -> SubstrateError {
 pub(super) fn fault(error: Error) -> SubstrateError {
     let unusable = |what: &str, action: &str| SubstrateError::unusable(what, action);
     match error.code() {
+        // Outside a commit only the greeting of a connection requires something: the version that it knows.
+        Some(code) if code.code() == "AZ001" => unusable(
+            "the store was upgraded by a newer azolla while this one was running",
+            "end this program and start the newer one",
+        ),
         Some(&SqlState::DISK_FULL) => unusable("the server's disk is full", "free some space on the server"),
         Some(&SqlState::READ_ONLY_SQL_TRANSACTION) => {
             unusable("the server is read-only", "name the primary server in the store's address")
@@ -85,7 +90,7 @@ pub(super) fn fault(error: Error) -> SubstrateError {
 /// The same for an error of the pool.
 pub(super) fn pool_fault(error: PoolError) -> SubstrateError {
     match error {
-        PoolError::Backend(error) => fault(error),
+        PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => fault(error),
         other => SubstrateError::Unavailable(other.into()),
     }
 }

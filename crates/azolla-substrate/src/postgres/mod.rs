@@ -7,7 +7,10 @@ mod open;
 mod sql;
 mod wake;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use azolla_protocol::{
     Actor, AzollaId, CommitId, JournalEntry, LeaseLength, OwnerId, ResourceRef, ResourceType, Timestamp,
@@ -34,8 +37,11 @@ use crate::{
     read::Identity,
     rows,
     statement::{Expect, Miss, Row, Statement, Step},
-    substrate::{BoxFuture, LoadError, Opening, Substrate, SubstrateRead},
+    substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead},
 };
+
+/// How long opening may take, an upgrade with its backup included.
+const OPEN_LIMIT: Duration = Duration::from_secs(600);
 
 /// How often a transaction that the server gave up (a deadlock) runs again.
 const TRIES_MAX: u32 = 5;
@@ -73,8 +79,9 @@ impl PostgresSubstrate {
         migrations: &[Migration],
     ) -> Result<Self, SubstrateError> {
         let config = read_address(address)?;
-        let identity = open_schema(&config, azolla_id, &opening, migrations).await?;
-        let pool = make_pool(&config, azolla_id)?;
+        let opened = tokio::time::timeout(OPEN_LIMIT, open_schema(&config, azolla_id, &opening, migrations));
+        let identity = opened.await.map_err(|_| late())??;
+        let pool = make_pool(&config, azolla_id, migrations.len())?;
         let committed = Arc::new(Notify::new());
         let notifier = wake::notify_others(config.clone(), azolla_id.clone(), committed.clone());
         Ok(Self {
@@ -189,12 +196,17 @@ impl SubstrateRead for PostgresSubstrate {
 
     fn journal_after(
         &self,
-        seq: u64,
+        after: JournalCursor,
         limit: u64,
-    ) -> BoxFuture<'_, Result<Vec<JournalEntry>, SubstrateError>> {
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
         Box::pin(async move {
-            let statement = Statement::new(sql::JOURNAL_AFTER, [seq.into(), limit.into()]);
-            self.ask(&statement).await?.iter().map(rows::read_journal).collect()
+            let values = [after.transaction.into(), after.seq.into(), limit.into()];
+            let rows = self.ask(&Statement::new(sql::JOURNAL_AFTER, values)).await?;
+            let followed = rows.iter().map(|row| {
+                let entry = rows::read_journal(row)?;
+                Ok((JournalCursor { transaction: row.number(12)?, seq: entry.seq }, entry))
+            });
+            followed.collect()
         })
     }
 
@@ -270,7 +282,7 @@ impl Substrate for PostgresSubstrate {
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
         Box::pin(async move {
-            let plan = plan(&commit, &self.identity.azolla_id)?;
+            let plan = plan(&commit, &self.identity)?;
             let (steps, fence) = match &plan.claim {
                 ClaimUse::None => (plan.steps, None),
                 ClaimUse::Fenced(held) => (plan.steps, Some(held)),
@@ -288,12 +300,21 @@ impl Substrate for PostgresSubstrate {
     ) -> BoxFuture<'_, Result<(), LoadError>> {
         Box::pin(async move {
             let connection = Connection::take(&self.pool).await?;
-            let loaded = load_all(&connection, steps).await;
-            if loaded.is_ok() {
-                connection.keep();
-                self.signal();
+            load_all(&connection, steps).await?;
+            match within_limit(connection.client().batch_execute(sql::COMMIT)).await {
+                Ok(Ok(())) => connection.keep(),
+                // The answer is lost, so the store is asked: what was empty before and is not now was loaded (C-9).
+                cut => {
+                    let cut = cut.err().unwrap_or_else(late);
+                    drop(connection);
+                    let empty = self.ask(&Statement::new(crate::sql::CHECK_EMPTY, [])).await;
+                    if !empty.is_ok_and(|rows| rows.is_empty()) {
+                        return Err(cut.into());
+                    }
+                }
             }
-            loaded
+            self.signal();
+            Ok(())
         })
     }
 }
@@ -319,18 +340,19 @@ fn claim_now(resource: &ResourceRef, owner_id: &OwnerId) -> [Step; 2] {
         .map(|(statement, expect)| Step { statement, expect, artifact: "claim_record" })
 }
 
+/// Runs every step that arrives, in a transaction that is left open.
 async fn load_all(
     connection: &Connection,
     mut steps: mpsc::Receiver<Result<Step, SubstrateError>>,
 ) -> Result<(), LoadError> {
     let client = connection.client();
-    client.batch_execute(sql::BEGIN).await.map_err(fault)?;
-    let mut positions = 0..;
+    within_limit(client.batch_execute(sql::BEGIN)).await?.map_err(fault)?;
+    let mut position = 0;
     while let Some(step) = steps.recv().await {
-        let (step, position) = (step?, positions.next().unwrap_or(usize::MAX));
+        let step = step?;
         let text = sql::required(step.statement.sql, step.expect);
-        let statement = client.prepare_cached(&text).await.map_err(fault)?;
-        let done = client.execute_raw(&statement, step.statement.values.iter()).await;
+        let statement = within_limit(client.prepare_cached(&text)).await?.map_err(fault)?;
+        let done = within_limit(client.execute_raw(&statement, step.statement.values.iter())).await?;
         done.map_err(|error| {
             let error = match fault::failure(error, step.artifact, position) {
                 Failure::Missed(_) => crate::archive::not_empty(),
@@ -339,9 +361,9 @@ async fn load_all(
             };
             LoadError { step: Some(position), error }
         })?;
+        position += 1;
     }
-    client.batch_execute(sql::NUMBER_JOURNAL).await.map_err(fault)?;
-    Ok(client.batch_execute(sql::COMMIT).await.map_err(fault)?)
+    Ok(within_limit(client.batch_execute(sql::NUMBER_JOURNAL)).await?.map_err(fault)?)
 }
 
 async fn stream(
@@ -351,26 +373,30 @@ async fn stream(
 ) -> Result<(), SubstrateError> {
     let connection = Connection::take(pool).await?;
     let client = connection.client();
-    client.batch_execute(sql::BEGIN_READING).await.map_err(fault)?;
+    within_limit(client.batch_execute(sql::BEGIN_READING)).await?.map_err(fault)?;
     for (position, statement) in statements.iter().enumerate() {
-        let prepared = client.prepare_cached(statement.sql).await.map_err(fault)?;
-        let found = client.query_raw(&prepared, statement.values.iter()).await.map_err(fault)?;
+        let prepared = within_limit(client.prepare_cached(statement.sql)).await?.map_err(fault)?;
+        let found =
+            within_limit(client.query_raw(&prepared, statement.values.iter())).await?.map_err(fault)?;
         let mut found = std::pin::pin!(found);
-        while let Some(next) = found.try_next().await.map_err(fault)? {
+        while let Some(next) = within_limit(found.try_next()).await?.map_err(fault)? {
             if sender.send(Ok((position, row(&next).map_err(fault)?))).await.is_err() {
                 return Ok(());
             }
         }
     }
-    client.batch_execute(sql::ROLLBACK).await.map_err(fault)?;
+    within_limit(client.batch_execute(sql::ROLLBACK)).await?.map_err(fault)?;
     connection.keep();
     Ok(())
 }
 
 /// Gives up an operation that gets no answer.
 async fn within_limit<T>(operation: impl Future<Output = T>) -> Result<T, SubstrateError> {
-    let late = || SubstrateError::Unavailable("PostgreSQL did not answer in time".into());
     tokio::time::timeout(ANSWER_LIMIT, operation).await.map_err(|_| late())
+}
+
+fn late() -> SubstrateError {
+    SubstrateError::Unavailable("PostgreSQL did not answer in time".into())
 }
 
 #[cfg(test)]

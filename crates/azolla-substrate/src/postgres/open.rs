@@ -9,6 +9,7 @@ use deadpool_postgres::{
 use tokio_postgres::{
     Client, Config, NoTls,
     config::{Host, SslMode, TargetSessionAttrs},
+    error::SqlState,
 };
 
 use super::{fault::fault, sql};
@@ -62,6 +63,7 @@ pub(super) async fn open_schema(
     let client = connect(config).await?;
     check_server(&client).await?;
     // One transaction: a crash anywhere leaves what was there before. Dropping the client rolls back.
+    run(&client, sql::LIMITS).await?;
     run(&client, sql::BEGIN).await?;
     client.execute(sql::LOCK_OPENING, &[&azolla_id.as_str()]).await.map_err(fault)?;
     make_schema(&client, azolla_id, opening).await?;
@@ -80,8 +82,12 @@ pub(super) async fn connect(config: &Config) -> Result<Client, SubstrateError> {
 }
 
 /// The pool of connections into one azolla's schema.
-pub(super) fn make_pool(config: &Config, azolla_id: &AzollaId) -> Result<Pool, SubstrateError> {
-    let session = sql::session(azolla_id);
+pub(super) fn make_pool(
+    config: &Config,
+    azolla_id: &AzollaId,
+    version: usize,
+) -> Result<Pool, SubstrateError> {
+    let session = format!("{}; {}", sql::session(azolla_id), sql::enter(azolla_id, version));
     let start = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
         let session = session.clone();
         Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
@@ -163,6 +169,14 @@ async fn migrate(
         return Ok(());
     }
     if version > 0 {
+        let locked = client.execute(sql::LOCK_UPGRADE, &[&azolla_id.as_str()]).await;
+        locked.map_err(|error| match error.code() {
+            Some(&SqlState::LOCK_NOT_AVAILABLE) => SubstrateError::unusable(
+                "the store has to be upgraded, but other programs use it",
+                "end them, then start this one again",
+            ),
+            _ => fault(error),
+        })?;
         run(client, &sql::back_up(azolla_id, version)).await?;
     }
     for migration in missing {

@@ -15,7 +15,7 @@ pub(super) const SERVER: &str =
 /// What every connection says first. An acknowledged commit is on disk whatever the server's default is, and a
 /// client that vanished does not keep a claim's row locked. Our statements are few and find rows by key, so they
 /// are planned once; and as a plan outlives the day when its table was small, it never reads a whole table where an
-/// index leads.
+/// index leads. That makes the few statements that do look costly, which must not have them compiled.
 pub(super) fn session(azolla_id: &AzollaId) -> String {
     format!(
         "SET search_path TO \"{azolla_id}\";
@@ -23,8 +23,21 @@ pub(super) fn session(azolla_id: &AzollaId) -> String {
          SET synchronous_commit TO on;
          SET plan_cache_mode TO force_generic_plan;
          SET enable_seqscan TO off;
-         SET lock_timeout TO '10s';
-         SET idle_in_transaction_session_timeout TO '30s'"
+         SET jit TO off;
+         SET idle_in_transaction_session_timeout TO '30s';
+         {LIMITS}"
+    )
+}
+
+/// How long a statement waits for a lock of somebody else.
+pub(super) const LIMITS: &str = "SET lock_timeout TO '10s'";
+
+/// What a pooled connection says after that: it holds the lock that an upgrade waits for, and it is of no use to a
+/// store that a newer program has upgraded since.
+pub(super) fn enter(azolla_id: &AzollaId, version: usize) -> String {
+    format!(
+        "SELECT pg_advisory_lock_shared(hashtextextended('azolla in use {azolla_id}', 0));
+         SELECT azolla_require(COUNT(*)) FROM store_version WHERE version = {version}"
     )
 }
 
@@ -39,6 +52,9 @@ pub(super) fn listen(azolla_id: &AzollaId) -> String {
 // Opening. One transaction, under one lock per azolla.
 
 pub(super) const LOCK_OPENING: &str = "SELECT pg_advisory_xact_lock(hashtextextended('azolla ' || $1, 0))";
+/// Waits until no program uses the store: none of them knows what the upgrade is about to make of it.
+pub(super) const LOCK_UPGRADE: &str =
+    "SELECT pg_advisory_xact_lock(hashtextextended('azolla in use ' || $1, 0))";
 pub(super) const FIND_SCHEMA: &str = "SELECT 1 FROM pg_namespace WHERE nspname = $1";
 pub(super) const FIND_VERSION: &str = "
     SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'store_version'";
@@ -71,11 +87,15 @@ pub(super) fn back_up(azolla_id: &AzollaId, version: i64) -> String {
 pub(super) const NUMBER_JOURNAL: &str = "
     SELECT setval(pg_get_serial_sequence('journal', 'seq'), COALESCE(MAX(seq), 1), COUNT(*) > 0) FROM journal";
 
-/// Rows of transactions older than any that still runs: one that commits late is never passed over.
+/// Rows of transactions older than any that still runs, in the order of their transactions: one that commits late
+/// comes late, and is never passed over.
 pub(super) const JOURNAL_AFTER: &str = concat!(
     "SELECT ",
     crate::sql::journal_columns!(),
-    " FROM journal WHERE seq > $1 AND xid < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY seq LIMIT $2"
+    ", xid FROM journal
+      WHERE xid >= $1 AND (xid, seq) > ($1, $2)
+        AND xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)
+      ORDER BY xid, seq LIMIT $3"
 );
 
 /// A statement whose miss has to end the transaction on the server: the whole commit is in flight already.

@@ -2,7 +2,7 @@
 
 use azolla_protocol::AzollaType;
 use azolla_testkit::postgres::{TestDatabase, fresh_database};
-use tokio_postgres::{Client, NoTls, types::Type};
+use tokio_postgres::{Client, NoTls, SimpleQueryMessage, types::Type};
 
 use super::*;
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 /// Every single statement of `sql.rs` here.
 #[rustfmt::skip] // A list.
 static OWN: &[(&str, &str)] = &named!(crate::postgres::sql:
-    BEGIN COMMIT ROLLBACK BEGIN_READING NOW SERVER NOTIFIER_SESSION NOTIFY LOCK_OPENING READ_VERSION
+    BEGIN COMMIT ROLLBACK BEGIN_READING NOW SERVER NOTIFIER_SESSION NOTIFY LIMITS LOCK_OPENING LOCK_UPGRADE READ_VERSION
     WRITE_VERSION NUMBER_JOURNAL JOURNAL_AFTER ACQUIRE_WORKORDER ACQUIRE_EVENT CLAIM_EVENT EVENT_IS_OPEN
     WORKORDER_IS_OPEN CLAIM_WORKORDER
 );
@@ -94,18 +94,25 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::COMMITTED, &["'com-x'"], &["journal.commit_id C-9"]),
 ];
 
-/// With history in every table, the planner takes the partial indexes by itself.
+/// With history in every table, the planner takes the partial indexes by itself: where it may read whole tables, and
+/// before it knows the values, which is how our sessions plan.
 #[tokio::test]
 async fn open_work_is_found_through_partial_indexes() {
     let (_database, _store, client) = fresh().await;
     client.batch_execute(HISTORY).await.unwrap();
+    client.batch_execute("SET enable_seqscan TO on").await.unwrap();
+    assert_eq!(strings(&client, "SHOW plan_cache_mode").await, ["force_generic_plan"]);
     for (text, values, indexes) in PLANNED {
-        let mut text = (*text).to_owned();
-        for (position, value) in values.iter().enumerate() {
-            text = text.replace(&format!("${}", position + 1), value);
-        }
-        let rows = client.query(&format!("EXPLAIN {text}"), &[]).await.unwrap();
-        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        client.batch_execute(&format!("DEALLOCATE ALL; PREPARE planned AS {text}")).await.unwrap();
+        let values = if values.is_empty() { String::new() } else { format!("({})", values.join(", ")) };
+        let explained = client.simple_query(&format!("EXPLAIN EXECUTE planned{values}")).await.unwrap();
+        let plan: Vec<String> = explained
+            .iter()
+            .filter_map(|answer| match answer {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            })
+            .collect();
         for index in *indexes {
             let quoted = format!("\"{index}\"");
             let uses = |line: &String| {
@@ -207,4 +214,22 @@ async fn an_upgrade_that_is_cut_off_leaves_the_old_store() {
     drop(open(database.url(), UPGRADED).await.unwrap());
     assert_eq!(strings(&client, VERSION).await, ["2"]);
     assert_eq!(strings(&client, NOTES).await, ["obj-kept"]);
+}
+
+/// A running program holds the lock that an upgrade waits for; one without a connection finds out when it connects.
+#[tokio::test]
+async fn an_upgrade_and_a_running_older_program_exclude_each_other() {
+    let (database, store, client) = fresh().await;
+    let idle = open(database.url(), MIGRATIONS).await.unwrap();
+    let read: &dyn SubstrateRead = &store;
+    read.identity().await.unwrap();
+    let refused = open(database.url(), UPGRADED).await.map(drop).unwrap_err();
+    assert!(refused.to_string().contains("other programs use it"), "{refused}");
+    assert_eq!(strings(&client, VERSION).await, ["1"]);
+
+    drop(store);
+    drop(open(database.url(), UPGRADED).await.unwrap());
+    let read: &dyn SubstrateRead = &idle;
+    let late = read.identity().await.unwrap_err();
+    assert!(late.to_string().contains("upgraded by a newer azolla"), "{late}");
 }

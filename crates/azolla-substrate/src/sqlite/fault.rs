@@ -11,7 +11,19 @@ pub(super) enum Fault {
     Full,
     ReadOnly,
     NotAStore,
+    Upgraded,
     Broken(String),
+}
+
+impl Fault {
+    /// Reads a fault of the store back out of the error that a job made of it.
+    pub(super) fn told(error: &SubstrateError) -> Option<Self> {
+        [Self::Full, Self::ReadOnly, Self::NotAStore].into_iter().find(|fault| {
+            let told = SubstrateError::from(fault.clone());
+            matches!((error, &told), (SubstrateError::Unusable { what, .. }, SubstrateError::Unusable { what: same, .. })
+                if what == same)
+        })
+    }
 }
 
 impl From<&Error> for Fault {
@@ -38,6 +50,10 @@ impl From<Fault> for SubstrateError {
             Fault::NotAStore => Self::unusable(
                 "the file is damaged or is no SQLite database",
                 "restore it from a backup, or import an export into a new store",
+            ),
+            Fault::Upgraded => Self::unusable(
+                "the store was upgraded by a newer azolla while this one was running",
+                "end this program and start the newer one",
             ),
             Fault::Broken(text) => Self::Unavailable(text.into()),
         }

@@ -6,12 +6,11 @@ mod fault;
 mod open;
 mod reader;
 mod sql;
-mod watch_file;
 mod writer;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use azolla_protocol::{
@@ -25,31 +24,30 @@ use self::{
     fault::refusal,
     open::open_file,
     reader::Readers,
-    watch_file::FileWatch,
-    writer::{Ending, Writer},
+    writer::{Ending, Wake, Writer},
 };
 use crate::{
     claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
     commit::{ClaimUse, Commit, CommitOutcome},
     error::SubstrateError,
-    journal::{JournalClaim, JournalRow, journal_steps},
+    journal::{JournalRow, journal_steps},
     migration::{MIGRATIONS, Migration},
     plan::{plan, plan_release},
     read::Identity,
     rows,
     statement::{Cell, Expect, Miss, Row, Statement, Step},
-    substrate::{BoxFuture, LoadError, Opening, Substrate, SubstrateRead},
+    substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead},
 };
 
 /// The Substrate of one azolla in one file.
 pub struct SqliteSubstrate {
-    path: PathBuf,
     identity: Identity,
     clock: Arc<dyn Clock>,
-    writer: Writer,
-    readers: Readers,
     changes: watch::Sender<u64>,
-    file_watch: OnceLock<FileWatch>,
+    // Fields drop in order: the writer goes last, so that the last connection to close is one that can move the
+    // write-ahead log into the file.
+    readers: Readers,
+    writer: Writer,
 }
 
 impl SqliteSubstrate {
@@ -68,10 +66,10 @@ impl SqliteSubstrate {
             let now = JobTime::default();
             let (connection, identity) = open_file(&path, &opening, &now, &*clock, migrations)?;
             let (changes, _) = watch::channel(0);
-            let writer = Writer::start(connection, now, clock.clone(), changes.clone())
+            let version = i64::try_from(migrations.len()).expect("migrations are few");
+            let writer = Writer::start(connection, version, now, clock.clone(), changes.clone())
                 .map_err(|error| SubstrateError::Unavailable(error.into()))?;
-            let readers = Readers::new(path.clone());
-            Ok(Self { path, identity, clock, writer, readers, changes, file_watch: OnceLock::new() })
+            Ok(Self { identity, clock, changes, readers: Readers::new(path), writer })
         });
         opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))?
     }
@@ -92,12 +90,17 @@ impl SubstrateRead for SqliteSubstrate {
 
     fn journal_after(
         &self,
-        seq: u64,
+        after: JournalCursor,
         limit: u64,
-    ) -> BoxFuture<'_, Result<Vec<JournalEntry>, SubstrateError>> {
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
         Box::pin(async move {
-            let statement = Statement::new(sql::JOURNAL_AFTER, [seq.into(), limit.into()]);
-            self.rows(statement).await?.iter().map(rows::read_journal).collect()
+            let statement = Statement::new(sql::JOURNAL_AFTER, [after.seq.into(), limit.into()]);
+            let rows = self.rows(statement).await?;
+            let followed = rows.iter().map(|row| {
+                let entry = rows::read_journal(row)?;
+                Ok((JournalCursor { seq: entry.seq, ..after }, entry))
+            });
+            followed.collect()
         })
     }
 
@@ -118,8 +121,7 @@ impl SubstrateRead for SqliteSubstrate {
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
-        // Commits of this process are signalled by its writer; those of others are seen in the file.
-        self.file_watch.get_or_init(|| FileWatch::start(&self.path, self.changes.clone()));
+        self.writer.watch();
         self.changes.subscribe()
     }
 }
@@ -133,7 +135,10 @@ impl Substrate for SqliteSubstrate {
         actor: Actor,
     ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
         let (resource, owner) = (resource.clone(), owner.clone());
-        Box::pin(self.writer.submit(move |connection| acquire(connection, resource, owner, lease, actor)))
+        Box::pin(
+            self.writer
+                .submit(Wake::Nobody, move |connection| acquire(connection, resource, owner, lease, actor)),
+        )
     }
 
     fn renew_claim<'a>(
@@ -142,7 +147,7 @@ impl Substrate for SqliteSubstrate {
         lease: LeaseLength,
     ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
         let statement = fence.renewal(lease);
-        Box::pin(self.writer.submit(move |connection| {
+        Box::pin(self.writer.submit(Wake::Nobody, move |connection| {
             let rows = query(connection, &statement).map_err(|error| refusal(&error, "claim_record"))?;
             let renewed = rows.first().map(|row| row.parsed(0)).transpose()?;
             Ok(Ending::Keep(renewed.map_or(RenewOutcome::Lost, RenewOutcome::Renewed)))
@@ -157,13 +162,16 @@ impl Substrate for SqliteSubstrate {
     ) -> BoxFuture<'a, Result<(), SubstrateError>> {
         let (steps, fence) = (plan_release(fence, release, actor), fence.clone());
         Box::pin(async move {
-            self.writer.submit(move |connection| apply(connection, &steps, Some(&fence))).await.map(drop)
+            self.writer
+                .submit(Wake::Roles, move |connection| apply(connection, &steps, Some(&fence)))
+                .await
+                .map(drop)
         })
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
         Box::pin(async move {
-            let plan = plan(&commit, &self.identity.azolla_id)?;
+            let plan = plan(&commit, &self.identity)?;
             let work = move |connection: &Connection| match &plan.claim {
                 ClaimUse::None => apply(connection, &plan.steps, None),
                 ClaimUse::Fenced(fence) => apply(connection, &plan.steps, Some(fence)),
@@ -173,7 +181,7 @@ impl Substrate for SqliteSubstrate {
                     Hit::Missed(_) => Ok(Ending::Undo(CommitOutcome::Held)),
                 },
             };
-            self.writer.submit(work).await
+            self.writer.submit(Wake::Roles, work).await
         })
     }
 
@@ -196,7 +204,7 @@ impl Substrate for SqliteSubstrate {
             }
             Ok(Ending::Keep(Ok(())))
         };
-        Box::pin(async move { self.writer.submit(load).await? })
+        Box::pin(async move { self.writer.submit(Wake::Roles, load).await? })
     }
 }
 
@@ -241,7 +249,7 @@ fn acquire(
     let counted = counted.first().ok_or_else(|| SubstrateError::corrupt(format!("{resource} is gone")))?;
     let fence = Fence { resource, owner_id, claim_version: granted.number(0)? };
     let row = JournalRow::of_claim(JournalStep::Grant, &fence.resource);
-    for step in journal_steps(&[row], actor, &JournalClaim::Held(fence.clone()), None) {
+    for step in journal_steps(&[row], actor, &ClaimUse::Fenced(fence.clone()), None) {
         run(connection, &step)?;
     }
     Ok(Ending::Keep(ClaimOutcome::Granted(Grant {

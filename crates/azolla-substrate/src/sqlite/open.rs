@@ -36,7 +36,7 @@ pub(super) fn open_file(
     connection.execute_batch(sql::WRITER_CACHE).map_err(fault)?;
     // Before anything is written: the write-ahead log alone would change another program's file for good.
     check_owner(&connection, path)?;
-    use_write_ahead_log(&connection).map_err(fault)?;
+    use_write_ahead_log(&connection)?;
     now.set(clock.now());
     // The write lock, before the version is read: of two programs that start at once, one migrates.
     connection.execute_batch(sql::BEGIN).map_err(fault)?;
@@ -74,19 +74,25 @@ fn is_read_only(error: &std::io::Error) -> bool {
 }
 
 /// Switching a new file to the write-ahead log needs it alone for a moment, and SQLite does not wait for that.
-fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+fn use_write_ahead_log(connection: &Connection) -> Result<(), SubstrateError> {
     const TRIES: u32 = 500;
-    for attempt in 1.. {
+    for _ in 0..TRIES {
         let mode = connection.query_row(sql::JOURNAL_MODE, [], |row| row.get::<_, String>(0));
         match mode {
-            Ok(_) => break,
-            Err(error) if attempt < TRIES && matches!(Fault::from(&error), Fault::Busy) => {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(mode) => {
+                return Err(SubstrateError::unusable(
+                    format!("the store cannot have a write-ahead log here (SQLite offers {mode})"),
+                    "put it into a file on a local disk",
+                ));
+            }
+            Err(error) if matches!(Fault::from(&error), Fault::Busy) => {
                 std::thread::park_timeout(Duration::from_millis(20));
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(fault(error)),
         }
     }
-    Ok(())
+    Err(Fault::Busy.into())
 }
 
 /// Refuses a database that has tables and is not marked as ours. One transaction makes the tables and the mark, and

@@ -1,5 +1,7 @@
 //! Tests of the SQLite backend's inside: its statements, its plans, its upgrades.
 
+mod writer;
+
 use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},

@@ -1,9 +1,17 @@
 //! The one thread that writes a file. Jobs that wait together become one transaction with a savepoint each, so
 //! that many writers share one sync; a reply leaves only after COMMIT has returned.
+//!
+//! It also sees what other programs commit: `data_version` moves on a connection with every commit but its own.
 
 use std::{
-    sync::{Arc, mpsc},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
     thread::JoinHandle,
+    time::Duration,
 };
 
 use azolla_protocol::Clock;
@@ -16,15 +24,24 @@ use crate::error::SubstrateError;
 /// Jobs in one transaction at the most.
 const BATCH_MAX: usize = 256;
 
+/// How often the file is looked at for commits of other programs, once somebody asked. It syncs nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
 /// Runs inside the transaction, or hears why there is none. What it returns is called once all is over.
 type Job = Box<dyn FnOnce(Result<&Connection, Fault>) -> Finish + Send>;
 
-/// What is left of a job: whether it is to be kept, and how its caller is told the end.
+/// What is left of a job once it ran.
 struct Finish {
+    /// Whether what it wrote stays.
     keep: bool,
+    /// Whether roles have something new to look at.
+    wake: bool,
+    /// What it met, if that is no fault of its own: the others of the batch are told the same.
+    fault: Option<Fault>,
     reply: Reply,
 }
 
+/// Tells the caller the end. An error is the batch's, and outweighs what the job itself came to.
 type Reply = Box<dyn FnOnce(Result<(), Fault>)>;
 
 /// How a job that met no error ends.
@@ -35,50 +52,77 @@ pub(super) enum Ending<T> {
     Undo(T),
 }
 
+/// Whether a job is worth a look of the roles: a commit is, a claim or its renewal is not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wake {
+    Roles,
+    Nobody,
+}
+
 /// The handle of the writer thread. Dropping it ends the thread after the jobs that wait.
 pub(super) struct Writer {
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    watching: Arc<AtomicBool>,
 }
 
 impl Writer {
-    /// Starts the thread on its own connection.
+    /// Starts the thread on its own connection, at the version that the store was opened with.
     pub(super) fn start(
         connection: Connection,
+        version: i64,
         now: JobTime,
         clock: Arc<dyn Clock>,
         changes: watch::Sender<u64>,
     ) -> std::io::Result<Self> {
         let (sender, jobs) = mpsc::channel();
-        let thread = std::thread::Builder::new()
-            .name("azolla-writer".into())
-            .spawn(move || write_batches(&connection, &jobs, &now, &*clock, &changes))?;
-        Ok(Self { jobs: Some(sender), thread: Some(thread) })
+        let watching = Arc::new(AtomicBool::new(false));
+        let watched = watching.clone();
+        let thread = std::thread::Builder::new().name("azolla-writer".into()).spawn(move || {
+            Thread { connection, version, now, clock, changes, watching: watched }.run(&jobs);
+        })?;
+        Ok(Self { jobs: Some(sender), thread: Some(thread), watching })
     }
 
     /// Runs `work` in a transaction and returns what it returned, once that is durable. An error undoes what `work`
     /// wrote and nothing else.
     pub(super) async fn submit<T: Send + 'static>(
         &self,
+        wake: Wake,
         work: impl FnOnce(&Connection) -> Result<Ending<T>, SubstrateError> + Send + 'static,
     ) -> Result<T, SubstrateError> {
         let (sender, receiver) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
+        self.send(Box::new(move |connection| {
             let result = connection.map_err(SubstrateError::from).and_then(work);
             let keep = matches!(result, Ok(Ending::Keep(_)));
+            let fault = result.as_ref().err().and_then(Fault::told);
             let reply = Box::new(move |fate: Result<(), Fault>| {
-                // A refusal stands whatever became of the others; a success does not. Nobody may be waiting.
-                let _ = sender.send(match (result, fate) {
-                    (Ok(Ending::Keep(value)), Ok(())) | (Ok(Ending::Undo(value)), _) => Ok(value),
-                    (Ok(Ending::Keep(_)), Err(fault)) => Err(fault.into()),
-                    (Err(error), _) => Err(error),
+                // Nobody may be waiting.
+                let _ = sender.send(match fate {
+                    Ok(()) => result.map(|(Ending::Keep(value) | Ending::Undo(value))| value),
+                    Err(fault) => Err(fault.into()),
                 });
             });
-            Finish { keep, reply }
-        });
-        let stopped = || SubstrateError::Unavailable("the writer of this store has stopped".into());
-        self.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(stopped)?;
+            Finish { keep, wake: keep && wake == Wake::Roles, fault, reply }
+        }))?;
         receiver.await.map_err(|_| stopped())?
+    }
+
+    /// From now on commits of other programs are seen too.
+    pub(super) fn watch(&self) {
+        if !self.watching.swap(true, Ordering::SeqCst) {
+            // Ends the wait that has no time limit. A writer that has stopped sees nothing anyway.
+            let _ = self.send(Box::new(|_| Finish {
+                keep: false,
+                wake: false,
+                fault: None,
+                reply: Box::new(|_| {}),
+            }));
+        }
+    }
+
+    fn send(&self, job: Job) -> Result<(), SubstrateError> {
+        self.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(stopped)
     }
 }
 
@@ -92,82 +136,136 @@ impl Drop for Writer {
     }
 }
 
-fn write_batches(
-    connection: &Connection,
-    jobs: &mpsc::Receiver<Job>,
-    now: &JobTime,
-    clock: &dyn Clock,
-    changes: &watch::Sender<u64>,
-) {
-    while let Ok(first) = jobs.recv() {
-        let mut batch = vec![first];
-        batch.extend(jobs.try_iter().take(BATCH_MAX - 1));
-        write_batch(connection, batch, now, clock);
-        changes.send_modify(|count| *count += 1);
-    }
+fn stopped() -> SubstrateError {
+    SubstrateError::Unavailable("the writer of this store dropped the write".into())
 }
 
-fn write_batch(connection: &Connection, batch: Vec<Job>, now: &JobTime, clock: &dyn Clock) {
-    let savepoints = batch.len() > 1;
-    let mut waiting = batch.into_iter();
-    let mut replies = Vec::new();
-    let fate = run::<Stopped>(connection, sql::BEGIN).and_then(|()| {
-        for job in waiting.by_ref() {
-            // Read here and not when the job was sent: it may have waited longer than a lease (C-7).
-            now.set(clock.now());
-            replies.push(run_job(connection, job, savepoints)?);
+/// What the thread works with.
+struct Thread {
+    connection: Connection,
+    version: i64,
+    now: JobTime,
+    clock: Arc<dyn Clock>,
+    changes: watch::Sender<u64>,
+    watching: Arc<AtomicBool>,
+}
+
+impl Thread {
+    fn run(&self, jobs: &mpsc::Receiver<Job>) {
+        let mut seen = self.data_version();
+        loop {
+            let first = if self.watching.load(Ordering::SeqCst) {
+                jobs.recv_timeout(LOOK_EVERY)
+            } else {
+                jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            match first {
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(first) => {
+                    let mut batch = vec![first];
+                    batch.extend(jobs.try_iter().take(BATCH_MAX - 1));
+                    // A panic costs the batch its replies, not the store its writer. It has been printed.
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.write_batch(batch)));
+                    self.roll_back();
+                }
+            }
+            if self.watching.load(Ordering::SeqCst) {
+                let version = self.data_version();
+                if version != seen {
+                    self.signal();
+                }
+                seen = version;
+            }
         }
-        run(connection, sql::COMMIT)
-    });
-    let fate = fate.map_err(|Stopped { fault, reply }| {
-        replies.extend(reply);
-        fault
-    });
-    if let Err(fault) = &fate {
-        if !connection.is_autocommit() {
-            // Nothing to do about a failed rollback: the next BEGIN reports it.
-            let _ = run::<Fault>(connection, sql::ROLLBACK);
+    }
+
+    fn signal(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Writes a batch as one transaction.
+    fn write_batch(&self, batch: Vec<Job>) {
+        let savepoints = batch.len() > 1;
+        let mut waiting = batch.into_iter();
+        let mut ran = Vec::new();
+        let fate = self.begin().and_then(|()| {
+            for job in waiting.by_ref() {
+                // Read here and not when the job was sent: it may have waited longer than a lease (C-7).
+                self.now.set(self.clock.now());
+                self.run_job(job, savepoints, &mut ran)?;
+            }
+            if self.connection.is_autocommit() { Ok(()) } else { run(&self.connection, sql::COMMIT) }
+        });
+        self.roll_back();
+        if let Err(fault) = &fate {
+            ran.extend(waiting.map(|job| job(Err(fault.clone()))));
         }
-        replies.extend(waiting.map(|job| job(Err(fault.clone())).reply));
+        let changed = fate.is_ok() && ran.iter().any(|finish| finish.wake);
+        if changed {
+            // Before the replies: who has heard of a commit finds it signalled.
+            self.signal();
+        }
+        // What a job came to may rest on what one before it wrote. If that is gone, the job's answer is gone too.
+        let mut rests = true;
+        for finish in ran {
+            let told = if rests && !finish.keep { Ok(()) } else { fate.clone() };
+            rests &= !finish.keep || fate.is_ok();
+            (finish.reply)(told);
+        }
     }
-    for reply in replies {
-        reply(fate.clone());
+
+    /// Begins, unless a newer program has upgraded the store meanwhile.
+    fn begin(&self) -> Result<(), Fault> {
+        run(&self.connection, sql::BEGIN)?;
+        match self.number(sql::READ_VERSION)? {
+            version if version == self.version => Ok(()),
+            _ => Err(Fault::Upgraded),
+        }
+    }
+
+    /// Runs one job; what it wrote goes away again unless it is to be kept.
+    fn run_job(&self, job: Job, savepoint: bool, ran: &mut Vec<Finish>) -> Result<(), Fault> {
+        if savepoint {
+            run(&self.connection, sql::SAVEPOINT)?;
+        }
+        let finish = job(Ok(&self.connection));
+        let (keep, fault) = (finish.keep, finish.fault.clone());
+        ran.push(finish);
+        if self.connection.is_autocommit() {
+            // Some failures (a full disk) make SQLite end the whole transaction by itself.
+            return Err(fault.unwrap_or_else(|| Fault::Broken("the transaction was rolled back".into())));
+        }
+        match (savepoint, keep) {
+            (true, true) => run(&self.connection, sql::KEEP),
+            (true, false) => self.connection.execute_batch(sql::UNDO).map_err(|error| Fault::from(&error)),
+            (false, true) => Ok(()),
+            // The only job of its transaction: the transaction goes, and COMMIT has nothing to do.
+            (false, false) => run(&self.connection, sql::ROLLBACK),
+        }
+    }
+
+    /// Ends a transaction that did not end well. Nothing to do if that fails: the next BEGIN reports it.
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit() {
+            let _ = run(&self.connection, sql::ROLLBACK);
+        }
+    }
+
+    fn data_version(&self) -> Option<i64> {
+        self.number(sql::DATA_VERSION).ok()
+    }
+
+    fn number(&self, text: &str) -> Result<i64, Fault> {
+        let number = self
+            .connection
+            .prepare_cached(text)
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
+        number.map_err(|error| Fault::from(&error))
     }
 }
 
-/// Why a batch ended early, and the job that ended it.
-struct Stopped {
-    fault: Fault,
-    reply: Option<Reply>,
-}
-
-impl From<Fault> for Stopped {
-    fn from(fault: Fault) -> Self {
-        Self { fault, reply: None }
-    }
-}
-
-/// Runs one job; what it wrote goes away again if it failed.
-fn run_job(connection: &Connection, job: Job, savepoint: bool) -> Result<Reply, Stopped> {
-    if savepoint {
-        run::<Stopped>(connection, sql::SAVEPOINT)?;
-    }
-    let Finish { keep, reply } = job(Ok(connection));
-    let ended = match (savepoint, keep) {
-        // Some failures (a full disk) make SQLite end the whole transaction by itself.
-        _ if connection.is_autocommit() => Err("the transaction was rolled back"),
-        (false, true) => Ok(()),
-        (false, false) => Err("there was nothing to keep"),
-        (true, true) => run::<Fault>(connection, sql::KEEP).map_err(|_| "a savepoint was lost"),
-        (true, false) => connection.execute_batch(sql::UNDO).map_err(|_| "a savepoint was lost"),
-    };
-    match ended {
-        Ok(()) => Ok(reply),
-        Err(why) => Err(Stopped { fault: Fault::Broken(why.into()), reply: Some(reply) }),
-    }
-}
-
-fn run<E: From<Fault>>(connection: &Connection, text: &str) -> Result<(), E> {
+fn run(connection: &Connection, text: &str) -> Result<(), Fault> {
     let done = connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
-    done.map(drop).map_err(|error| Fault::from(&error).into())
+    done.map(drop).map_err(|error| Fault::from(&error))
 }

@@ -7,12 +7,16 @@ use std::{
 
 use azolla_protocol::{
     Artifact, CaptureStatus, ContextSnapshot, DiazotrophType, GateEvidence, GateResult, Objective,
-    ObjectiveStatus, ObjectiveType, OutputBundle, PauseState, RunRecord, SessionManifest, UsageRecord,
-    Validated,
+    ObjectiveStatus, ObjectiveType, OutputBundle, PauseState, RunRecord, SessionManifest, Timestamp,
+    UsageRecord, Validated,
 };
 
 use super::{Finding, finding};
-use crate::{error::SubstrateError, rows, sql, statement::Row};
+use crate::{
+    error::SubstrateError,
+    rows, sql,
+    statement::{Cell, Row},
+};
 
 /// What is scanned, in an order in which later ones can look up earlier ones.
 pub(super) const SCANS: &[&str] = &[
@@ -34,7 +38,9 @@ pub(super) const SCANS: &[&str] = &[
 /// What the documents say, as far as the journal is compared with it.
 #[derive(Default)]
 pub(super) struct Documents {
-    pub(super) objectives: HashMap<String, ObjectiveStatus>,
+    pub(super) objectives: HashMap<String, Stands>,
+    /// (objective, version, the status that it says).
+    pub(super) versions: Vec<(String, u64, ObjectiveStatus)>,
     pub(super) processed_events: BTreeSet<String>,
     triage_workorders: BTreeSet<String>,
     passed: BTreeSet<String>,
@@ -53,6 +59,15 @@ pub(super) struct Documents {
     findings: Vec<Finding>,
 }
 
+/// Where an objective stands, by its row.
+pub(super) struct Stands {
+    pub(super) status: ObjectiveStatus,
+    pub(super) version: u64,
+    pub(super) todo_entry: u64,
+    /// As it is stored: anything but 0 and 1 is wrong too.
+    pub(super) waiting: u64,
+}
+
 impl Documents {
     /// Checks one row of one of the scans.
     pub(super) fn check(&mut self, scan: &str, row: &Row) {
@@ -65,28 +80,37 @@ impl Documents {
             sql::ALL_RUN_RECORDS => self.run_record(row),
             sql::ALL_OUTPUT_BUNDLES => self.output_bundle(row),
             sql::ALL_EVIDENCE => stored::<GateEvidence>(row, 0, |evidence| {
-                vec![(1, evidence.run_id.as_str().into()), (2, evidence.work_order_id.as_str().into())]
-            }),
-            sql::ALL_USAGE => {
-                stored::<UsageRecord>(row, 0, |usage| vec![(1, usage.work_order_id.as_str().into())])
-            }
-            sql::ALL_PAUSES => stored::<PauseState>(row, 0, |pause| {
                 vec![
-                    (5, pause.objective_id.as_str().into()),
-                    (6, pause.azolla_id.as_str().into()),
-                    (7, pause.reason.as_str().into()),
+                    (1, evidence.run_id.as_str().into()),
+                    (2, evidence.work_order_id.as_str().into()),
+                    (3, evidence.created_at.into()),
                 ]
-            }),
-            sql::ALL_MANIFESTS => {
-                stored::<SessionManifest>(row, 0, |manifest| vec![(1, manifest.manifest_id.as_str().into())])
-            }
+            })
+            .map(drop),
+            sql::ALL_USAGE => stored::<UsageRecord>(row, 0, |usage| {
+                vec![
+                    (1, usage.work_order_id.as_str().into()),
+                    (2, usage.claim_version.into()),
+                    (3, usage.created_at.into()),
+                ]
+            })
+            .map(drop),
+            sql::ALL_PAUSES => pause(row),
+            sql::ALL_MANIFESTS => stored::<SessionManifest>(row, 0, |manifest| {
+                vec![
+                    (1, manifest.manifest_id.as_str().into()),
+                    (3, manifest.created_at.into()),
+                    (4, manifest.azolla_id.as_str().into()),
+                ]
+            })
+            .map(drop),
             sql::ALL_RESOLUTIONS => rows::read_resolution(row).and_then(built),
             sql::ALL_CAPTURES => self.capture(row),
             other => Err(SubstrateError::corrupt(format!("no check for {other}"))),
         };
         if let Err(error) = result {
             let shown = row.0.iter().find_map(|cell| match cell {
-                crate::statement::Cell::Text(text) if text.len() < 100 => Some(text.clone()),
+                Cell::Text(text) if text.len() < 100 => Some(text.clone()),
                 _ => None,
             });
             self.findings.push(finding(10, shown.unwrap_or_default(), error.to_string()));
@@ -117,9 +141,20 @@ impl Documents {
         if stored.objective.objective_type == ObjectiveType::Standing {
             self.standing.insert(id.clone());
         }
-        self.objectives.insert(id.clone(), stored.objective.status);
+        let stands = Stands {
+            status: stored.objective.status,
+            version: stored.version,
+            todo_entry: stored.todo_entry,
+            waiting: row.number(15)?,
+        };
+        self.objectives.insert(id.clone(), stands);
         let validated = Validated::new(stored.objective)?;
         self.newest.insert(id, (stored.version, digest(validated.document())));
+        for (column, flag, key) in [(17, "confirmed", "completion"), (18, "archived", "archived_at")] {
+            if row.number(column)? != u64::from(validated.metadata.contains_key(key)) {
+                return Err(SubstrateError::corrupt(format!("{flag} does not agree with metadata.{key}")));
+            }
+        }
         Ok(())
     }
 
@@ -131,7 +166,10 @@ impl Documents {
         {
             return Err(SubstrateError::corrupt(format!("version {version} is not what the objective says")));
         }
-        stored::<Objective>(row, 2, |objective| vec![(0, objective.objective_id.as_str().into())])
+        let objective =
+            stored::<Objective>(row, 2, |objective| vec![(0, objective.objective_id.as_str().into())])?;
+        self.versions.push((id.into(), version, objective.status));
+        Ok(())
     }
 
     fn snapshot(&mut self, row: &Row) -> Result<(), SubstrateError> {
@@ -140,8 +178,13 @@ impl Documents {
         self.related
             .extend(snapshot.related_yield_refs.iter().map(|output| (id.clone(), output.to_string())));
         stored::<ContextSnapshot>(row, 0, |snapshot| {
-            vec![(1, snapshot.snapshot_id.as_str().into()), (2, snapshot.objective_id.as_str().into())]
+            vec![
+                (1, snapshot.snapshot_id.as_str().into()),
+                (2, snapshot.objective_id.as_str().into()),
+                (4, snapshot.created_at.into()),
+            ]
         })
+        .map(drop)
     }
 
     fn event(&mut self, row: &Row) -> Result<(), SubstrateError> {
@@ -172,8 +215,10 @@ impl Documents {
                 (3, run.objective_id.as_str().into()),
                 (4, run.output_id.as_str().into()),
                 (5, run.gate_result.as_str().into()),
+                (6, run.created_at.into()),
             ]
         })
+        .map(drop)
     }
 
     fn output_bundle(&mut self, row: &Row) -> Result<(), SubstrateError> {
@@ -194,8 +239,10 @@ impl Documents {
                 (1, bundle.output_id.as_str().into()),
                 (2, bundle.objective_id.as_str().into()),
                 (3, bundle.metadata.work_order_id.as_str().into()),
+                (4, bundle.created_at.into()),
             ]
         })
+        .map(drop)
     }
 
     fn capture(&mut self, row: &Row) -> Result<(), SubstrateError> {
@@ -208,22 +255,56 @@ impl Documents {
     }
 }
 
-/// Checks a stored document: valid, canonical, and the same as its key columns.
+/// Checks a stored document, and returns it: valid, canonical, and the same as its key columns.
 fn stored<A: Artifact>(
     row: &Row,
     column: usize,
-    keys: impl Fn(&A) -> Vec<(usize, String)>,
-) -> Result<(), SubstrateError> {
+    keys: impl Fn(&A) -> Vec<(usize, Cell)>,
+) -> Result<Validated<A>, SubstrateError> {
     let text = row.text(column)?;
     let validated = Validated::<A>::parse(text.as_bytes())?;
     if validated.document() != text {
         return Err(SubstrateError::corrupt(format!("{} is not in canonical form", A::KIND.as_str())));
     }
     for (column, key) in keys(&validated) {
-        if row.text(column)? != key {
-            let what = format!("{} says {key}, its column {}", A::KIND.as_str(), row.text(column)?);
+        let found = row.0.get(column).unwrap_or(&Cell::Null);
+        if *found != key {
+            let what = format!("{} says {}, its column {}", A::KIND.as_str(), shown(&key), shown(found));
             return Err(SubstrateError::corrupt(what));
         }
+    }
+    Ok(validated)
+}
+
+fn shown(cell: &Cell) -> String {
+    match cell {
+        Cell::Null => "null".into(),
+        Cell::Int(number) => number.to_string(),
+        Cell::Text(text) => text.clone(),
+    }
+}
+
+/// Checks a pause_state: its key is made of what it ends, as `rows::pause` makes it.
+fn pause(row: &Row) -> Result<(), SubstrateError> {
+    stored::<PauseState>(row, 0, |pause| {
+        vec![
+            (5, pause.objective_id.as_str().into()),
+            (6, pause.azolla_id.as_str().into()),
+            (7, pause.reason.as_str().into()),
+            (8, pause.created_at.into()),
+        ]
+    })?;
+    let (key, objective_id, local) = (row.text(1)?, row.text(5)?, row.text_or_null(4)?);
+    let fits = match (row.text_or_null(2)?, row.text_or_null(3)?) {
+        (Some(id), None) => local.is_some() && key == format!("workorder:{id}"),
+        (None, Some(id)) => local.is_some() && key == format!("event:{id}"),
+        (None, None) => key
+            .strip_prefix(&format!("deadline:{}:{objective_id}:", row.text(6)?))
+            .is_some_and(|at| at.parse::<Timestamp>().is_ok()),
+        (Some(_), Some(_)) => false,
+    };
+    if !fits || local.is_some_and(|local| local != objective_id) {
+        return Err(SubstrateError::corrupt("the pause_key is not that of what it ends"));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use azolla_protocol::{
-    Actor, ClaimRecord, JournalEntry, JournalStep, ObjectiveStatus, Party,
+    Actor, ClaimRecord, JournalEntry, JournalStep, ObjectiveStatus,
     lifecycle::{TABLE, Target},
 };
 
@@ -16,12 +16,17 @@ pub(super) struct Timeline {
     granted: HashMap<String, Granted>,
     /// (owner, version) of grants that are neither released nor taken over, and on how many resources.
     live: HashMap<(String, u64), u32>,
+    /// Per objective: where each of its rows led to. Every row makes one version.
+    led: HashMap<String, Vec<Option<ObjectiveStatus>>>,
+    /// Per objective: how often it came into TODO.
+    todo_entries: HashMap<String, u64>,
     statuses: HashMap<String, String>,
     /// The objectives that took a step of a TICKET.
     moved: HashSet<String>,
     processed: BTreeMap<String, u32>,
     by_hand: HashSet<String>,
-    open: HashSet<String>,
+    /// The workorders in the work stream, each with its objective where the journal names it.
+    open: HashMap<String, Option<String>>,
     waiting: HashSet<String>,
     claims: Vec<(ClaimRecord, bool)>,
     findings: Vec<Finding>,
@@ -73,12 +78,7 @@ impl Timeline {
                 self.findings.push(finding(2, event, what));
             }
         }
-        for (objective, status) in &documents.objectives {
-            if self.statuses.get(objective).map(String::as_str) != Some(status.as_str()) {
-                let what = format!("is {status}, the journal ends at {:?}", self.statuses.get(objective));
-                self.findings.push(finding(8, objective, what));
-            }
-        }
+        self.compare_objectives(documents);
         for objective in documents.standing.iter().filter(|objective| self.moved.contains(*objective)) {
             self.findings.push(finding(
                 8,
@@ -96,6 +96,36 @@ impl Timeline {
             }
         }
         self.findings
+    }
+
+    fn compare_objectives(&mut self, documents: &Documents) {
+        for (objective, stands) in &documents.objectives {
+            let mut add = |invariant, what: String| self.findings.push(finding(invariant, objective, what));
+            let status = self.statuses.get(objective);
+            if status.map(String::as_str) != Some(stands.status.as_str()) {
+                add(8, format!("is {}, the journal ends at {status:?}", stands.status));
+            }
+            let rows = self.led.get(objective).map_or(0, Vec::len) as u64;
+            if rows != stands.version {
+                add(8, format!("has version {}, the journal {rows} rows of it", stands.version));
+            }
+            let entries = self.todo_entries.get(objective).copied().unwrap_or_default();
+            if entries != stands.todo_entry {
+                add(8, format!("has todo_entry {}, the journal {entries}", stands.todo_entry));
+            }
+            let waiting = u64::from(self.waiting.contains(objective));
+            if waiting != stands.waiting {
+                add(8, format!("has waiting {}, the journal {waiting}", stands.waiting));
+            }
+        }
+        for (objective, version, status) in &documents.versions {
+            let led = usize::try_from(*version).ok().and_then(|version| version.checked_sub(1));
+            let led = led.and_then(|row| *self.led.get(objective)?.get(row)?);
+            if led != Some(*status) {
+                let what = format!("version {version} is {status}, the journal led to {led:?}");
+                self.findings.push(finding(8, objective, what));
+            }
+        }
     }
 
     fn grant(&mut self, entry: &JournalEntry) {
@@ -138,9 +168,15 @@ impl Timeline {
     }
 
     fn created(&mut self, entry: &JournalEntry) {
-        self.open.insert(entry.resource_id.clone());
-        let limit = |key: &str| entry.detail.as_ref().and_then(|detail| detail.get(key)?.as_u64());
-        let (open, waiting) = (self.open.len() as u64, self.waiting.len() as u64);
+        let detail = |key: &str| entry.detail.as_ref().and_then(|detail| detail.get(key));
+        let limit = |key: &str| detail(key).and_then(|limit| limit.as_u64());
+        let objective = detail("objective_id").and_then(|id| id.as_str());
+        self.open.insert(entry.resource_id.clone(), objective.map(str::to_owned));
+        // Another commit's rows can fall between the row by which an objective waits and the one by which its
+        // workorder leaves the work stream: that is one result, not two.
+        let at_work: HashSet<_> = self.open.values().flatten().collect();
+        let waiting = self.waiting.iter().filter(|objective| !at_work.contains(objective)).count() as u64;
+        let open = self.open.len() as u64;
         let (Some(max_concurrent), Some(review_limit)) = (limit("max_concurrent"), limit("review_limit"))
         else {
             self.add(7, entry, "was created without its limits");
@@ -178,6 +214,11 @@ impl Timeline {
             _ => {
                 self.waiting.remove(&entry.resource_id);
             }
+        }
+        let to = entry.to_status.as_deref().and_then(|status| status.parse::<ObjectiveStatus>().ok());
+        self.led.entry(entry.resource_id.clone()).or_default().push(to);
+        if to == Some(ObjectiveStatus::Todo) && entry.from_status != entry.to_status {
+            *self.todo_entries.entry(entry.resource_id.clone()).or_default() += 1;
         }
         if let Some(status) = &entry.to_status {
             self.statuses.insert(entry.resource_id.clone(), status.clone());
@@ -218,17 +259,11 @@ fn is_row(entry: &JournalEntry) -> bool {
         |text: &Option<String>| text.as_deref().and_then(|text| text.parse::<ObjectiveStatus>().ok());
     let (from, to) = (status(&entry.from_status), status(&entry.to_status));
     TABLE.iter().any(|row| {
-        let party = match row.party {
-            Party::Operator => Actor::Operator,
-            Party::Scheduler => Actor::Scheduler,
-            Party::Gate => Actor::Gate,
-            Party::Init => Actor::Init,
-        };
         let starts = from.map_or(row.from.is_empty(), |from| row.from.contains(&from));
         let leads = match row.to {
             Target::Status(status) => to == Some(status),
             Target::Same => to == from,
         };
-        row.id == entry.step.as_str() && party == entry.actor && starts && leads
+        row.id == entry.step.as_str() && Actor::from(row.party) == entry.actor && starts && leads
     })
 }

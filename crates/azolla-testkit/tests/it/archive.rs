@@ -40,7 +40,7 @@ fn line_of<'a>(lines: &'a [String], kind: &str) -> (usize, &'a str) {
 async fn refused(world: &TestStore, lines: &[String]) -> String {
     let error = imported(world, lines).await.expect_err("the archive is refused");
     assert_eq!(exported(world.read()).await.len(), 2, "something was written, though: {error}");
-    assert_eq!(world.read().journal_after(0, 10).await.unwrap(), []);
+    assert_eq!(world.read().journal_after(azolla_substrate::JournalCursor::default(), 10).await.unwrap(), []);
     error.to_string()
 }
 
@@ -257,6 +257,17 @@ on_both_backends! {
             edited(line, |line| line["surprise"] = json!(1))
         }).await;
         refused_line(&world, &lines, "workorder", "store columns of workorder", set("/store", Value::Null)).await;
+        for (kind, field) in [
+            ("objective", "todo_entry"), ("objective_version", "version"), ("capture_buffer", "attempts"),
+            ("event", "claim_count"), ("context_snapshot", "objective_version"), ("workorder", "budget_consumed_ms"),
+        ] {
+            for number in [json!(u64::MAX), json!(1_u64 << 53), json!(-1), json!(1.5)] {
+                let problem = format!("the store columns of {kind}: {field} must be a whole number from 0 to 9007199254740991");
+                refused_line(&world, &lines, kind, &problem, |line| {
+                    edited(line, |line| line["store"][field] = number.clone())
+                }).await;
+            }
+        }
         refused_line(&world, &lines, "usage_record", "is longer than", |line| {
             format!("{line}{}", " ".repeat(2 * DOCUMENT_BYTES_MAX))
         }).await;

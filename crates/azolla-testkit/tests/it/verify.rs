@@ -3,8 +3,9 @@
 
 mod breaks;
 
-use azolla_substrate::{Finding, relations, verify};
-use azolla_testkit::{TestStore, store::Place};
+use azolla_protocol::{GateResult, WorkOrderId};
+use azolla_substrate::{CommitOutcome, Finding, StreamRoom, relations, verify};
+use azolla_testkit::{PatchCycle, TestStore, store::Place};
 
 use self::breaks::breaks;
 use crate::everything::everything;
@@ -79,6 +80,33 @@ on_both_backends! {
             let tried = breaks.iter().any(|broken| (broken.invariant, broken.what) == relation);
             assert!(tried, "{relation:?} is never broken");
         }
+    }
+
+    /// Invariant 7: rows of another commit that fall into the gate's do not make two results of one (O-3).
+    async fn o3_w4_a_result_between_work_and_review_counts_once(world: TestStore) {
+        let room = StreamRoom { max_concurrent: 3, review_limit: 2 };
+        let gated = PatchCycle::todo(&world).await.run(GateResult::Pass).await;
+        let next = PatchCycle::todo(&world).await;
+        let event_id = next.emitted().await;
+        let outcome = next.schedule(&event_id, &world.ids.owner_id(), room).await.unwrap();
+        assert_eq!(outcome, CommitOutcome::Done);
+        disarm(&world).await;
+        // The gate's last rows get their numbers after the other commit's.
+        let late = format!(
+            "UPDATE journal SET seq = seq + 1000000 WHERE resource_id = '{gated}'
+                 AND (step = 'GATE' OR (step = 'RELEASE' AND claim_version = 2))"
+        );
+        world.raw(&late).await.unwrap();
+        assert_eq!(verify(world.read()).await.unwrap(), []);
+
+        // Rows from before the journal named the objective: both are counted.
+        let workorder = WorkOrderId::of(&event_id);
+        world.raw("UPDATE journal SET detail = '{\"max_concurrent\":3,\"review_limit\":2}'
+            WHERE step = 'INSERT' AND resource_type = 'workorder'").await.unwrap();
+        let findings = verify(world.read()).await.unwrap();
+        let [found] = findings.as_slice() else { panic!("{findings:#?}") };
+        assert_eq!((found.invariant, found.resource.as_str()), (7, workorder.as_str()));
+        assert!(found.what.contains("2 open and 1 waiting exceed 2"), "{found:?}");
     }
 }
 

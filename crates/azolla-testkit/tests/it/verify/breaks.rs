@@ -1,7 +1,7 @@
 //! The ways to break a store, as a table: the finding that each has to lead to, and the SQL that does it.
 
 use azolla_protocol::{EventId, ManifestId, OutputId, RunId, SnapshotId, WorkOrderId};
-use azolla_testkit::TestStore;
+use azolla_testkit::{TestStore, store::azolla_id};
 
 use crate::everything::Everything;
 
@@ -20,18 +20,20 @@ fn broken(invariant: u8, resource: impl ToString, what: &'static str, sql: Strin
 }
 
 pub(super) async fn breaks(world: &TestStore, made: &Everything) -> Vec<Break> {
-    let objective_id = world.read().workorder(&made.confirmed).await.unwrap().unwrap().workorder.objective_id;
     let names = Names {
         event: event_of(&made.confirmed),
         snapshot: SnapshotId::of(&event_of(&made.confirmed)),
         output: OutputId::of(&made.confirmed),
         run: RunId::of(&made.confirmed),
-        objective: objective_id.to_string(),
+        objective: objective_of(world, &made.confirmed).await,
         open_event: event_of(&made.open),
+        waits: objective_of(world, &made.retried).await,
     };
     let mut all = between_tables(made, &names);
     all.extend(in_documents(made, &names));
     all.extend(in_columns(made, &names));
+    all.extend(in_pause_keys(made));
+    all.extend(of_objectives(made, &names));
     all.extend(in_the_journal(made, &names));
     all.extend(of_claims(made, &names));
     all
@@ -44,6 +46,13 @@ struct Names {
     run: RunId,
     objective: String,
     open_event: EventId,
+    /// The objective of the second attempt, which passed.
+    waits: String,
+}
+
+async fn objective_of(world: &TestStore, work_order_id: &WorkOrderId) -> String {
+    let stored = world.read().workorder(work_order_id).await.expect("a read").expect("a workorder");
+    stored.workorder.objective_id.to_string()
 }
 
 fn event_of(work_order_id: &WorkOrderId) -> EventId {
@@ -52,7 +61,7 @@ fn event_of(work_order_id: &WorkOrderId) -> EventId {
 
 /// Invariants 1, 3, 4, and the links of 10. Each `what` is a whole entry of the list of relations.
 fn between_tables(made: &Everything, names: &Names) -> Vec<Break> {
-    let Names { event, snapshot, output, run, objective, open_event } = names;
+    let Names { event, snapshot, output, run, objective, open_event, .. } = names;
     let (gated, open) = (&made.confirmed, &made.open);
     let twice =
         |table: &str| format!("INSERT INTO {table} SELECT * FROM {table} WHERE work_order_id = '{gated}'");
@@ -213,11 +222,25 @@ fn in_documents(made: &Everything, names: &Names) -> Vec<Break> {
         ("gate_evidence", "run_id", RunId::of(&made.retried).to_string(), "work_order_id"),
         ("pause_state", "pause_key", pause.clone(), "objective_id"),
         ("pause_state", "pause_key", pause.clone(), "azolla_id"),
-        ("pause_state", "pause_key", pause, "reason"),
+        ("pause_state", "pause_key", pause.clone(), "reason"),
+        ("context_snapshot", "snapshot_id", snapshot.to_string(), "created_at"),
+        ("output_bundle", "output_id", output.to_string(), "created_at"),
+        ("run_record", "run_id", run.to_string(), "created_at"),
+        ("gate_evidence", "run_id", RunId::of(&made.retried).to_string(), "created_at"),
+        ("usage_record", "work_order_id", made.retried.to_string(), "created_at"),
+        ("pause_state", "pause_key", pause, "created_at"),
+        ("session_manifest", "manifest_id", ManifestId::of(&made.manifest).to_string(), "created_at"),
+        ("session_manifest", "manifest_id", ManifestId::of(&made.manifest).to_string(), "azolla_id"),
     ] {
         let sql = format!("UPDATE {table} SET {column} = 'other' WHERE {key} = '{id}'");
         all.push(broken(10, id, "its column other", sql));
     }
+    all.push(broken(
+        10,
+        &made.retried,
+        "usage_record says 1, its column 7",
+        format!("UPDATE usage_record SET claim_version = 7 WHERE work_order_id = '{}'", made.retried),
+    ));
     let related = SnapshotId::of(&event_of(&made.retried));
     let (triaged, manifest) = (OutputId::of(&made.triage), OutputId::of(&made.manifest));
     let [by_triage, _, pending] = &made.captures;
@@ -333,6 +356,82 @@ fn in_columns(made: &Everything, names: &Names) -> Vec<Break> {
             format!("UPDATE claim_record SET owner_id = 'nobody' WHERE resource_id = '{}'", made.open),
         ),
         broken(10, "journal Some(Int(1))", "S-z", "UPDATE journal SET step = 'S-z' WHERE seq = 1".into()),
+    ]
+}
+
+/// Invariant 10: the key of a pause_state, and the columns that it is made of.
+fn in_pause_keys(made: &Everything) -> Vec<Break> {
+    let (gated, event) = (&made.confirmed, &made.blocked_event);
+    let (of_gated, of_event) = (format!("workorder:{gated}"), format!("event:{event}"));
+    let what = "the pause_key is not that of what it ends";
+    let set = |set: &str, key: &str| format!("UPDATE pause_state SET {set} WHERE pause_key = '{key}'");
+    let renamed = |to: &str, key: &str| broken(10, to, what, set(&format!("pause_key = '{to}'"), key));
+    let deadline = |to: &str| {
+        let local = format!("deadline:{}:{}:", azolla_id(), made.archived);
+        let sql = format!("UPDATE pause_state SET pause_key = '{to}' WHERE pause_key LIKE '{local}%'");
+        broken(10, to, what, sql)
+    };
+    vec![
+        renamed("workorder:wo-none", &of_gated),
+        renamed("event:evt-none", &of_event),
+        renamed(&format!("event:{gated}"), &of_gated),
+        deadline(&format!("deadline:az-none:{}:2026-01-01T00:00:00.000Z", made.archived)),
+        deadline(&format!("deadline:{}:obj-none:2026-01-01T00:00:00.000Z", azolla_id())),
+        deadline(&format!("deadline:{}:{}:soon", azolla_id(), made.archived)),
+        broken(10, &of_event, what, set(&format!("work_order_id = '{gated}'"), &of_event)),
+        broken(10, &of_event, what, set("local_objective_id = NULL", &of_event)),
+        broken(10, &of_gated, what, set(&format!("local_objective_id = '{}'", made.standing), &of_gated)),
+    ]
+}
+
+/// Invariants 8 and 10: what the store keeps of an objective beside its document, and its earlier versions.
+fn of_objectives(made: &Everything, names: &Names) -> Vec<Break> {
+    let (objective, archived) = (&names.objective, &made.archived);
+    let set = |set: &str, id: &dyn ToString| {
+        format!("UPDATE objective SET {set} WHERE objective_id = '{}'", id.to_string())
+    };
+    let version = |set: &str, version: u64| {
+        format!(
+            "UPDATE objective_version SET {set} WHERE objective_id = '{objective}' AND version = {version}"
+        )
+    };
+    let confirmed = "confirmed does not agree with metadata.completion";
+    let hidden = "archived does not agree with metadata.archived_at";
+    vec![
+        broken(10, objective, confirmed, set("confirmed = 0", objective)),
+        broken(10, archived, confirmed, set("confirmed = 1", archived)),
+        broken(10, archived, hidden, set("archived = 0", archived)),
+        broken(10, objective, hidden, set("archived = 1", objective)),
+        broken(8, objective, "has waiting 1, the journal 0", set("waiting = 1", objective)),
+        broken(8, objective, "has waiting 2, the journal 0", set("waiting = 2", objective)),
+        broken(8, &names.waits, "has waiting 0, the journal 1", set("waiting = 0", &names.waits)),
+        broken(8, &names.waits, "has todo_entry 1, the journal 2", set("todo_entry = 1", &names.waits)),
+        broken(8, archived, "has todo_entry 1, the journal 0", set("todo_entry = 1", archived)),
+        broken(
+            8,
+            objective,
+            "version 2 is NEW, the journal led to Some(Todo)",
+            version("document = replace(document, '\"TODO\"', '\"NEW\"')", 2),
+        ),
+        broken(
+            10,
+            objective,
+            "surprise",
+            version("document = '{\"a_surprise\":1,' || substr(document, 2)", 2),
+        ),
+        broken(10, objective, "canonical form", version("document = document || ' '", 2)),
+        broken(
+            10,
+            objective,
+            "objective says obj-none",
+            version(&format!("document = replace(document, '{objective}', 'obj-none')"), 2),
+        ),
+        broken(
+            8,
+            archived,
+            "has version 3, the journal 2 rows of it",
+            format!("DELETE FROM journal WHERE step = 'EDIT' AND resource_id = '{archived}'"),
+        ),
     ]
 }
 

@@ -5,7 +5,6 @@
 
 mod blueprints;
 mod canonical;
-mod lifecycle;
 mod reading;
 mod round_trip;
 mod strategies;

@@ -87,6 +87,17 @@ async fn c9_an_unfenced_commit_whose_answer_is_lost_is_done_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn c9_an_import_whose_answer_is_lost_is_done() {
+    let (full, cut) = (TestStore::new(Backend::Sqlite).await, cut().await);
+    PatchCycle::todo(&full).await.run(azolla_protocol::GateResult::Pass).await;
+    let exported = crate::seed::exported(&full).await;
+    cut.proxy.cut_after_commit();
+    azolla_substrate::import(&cut.through, std::io::Cursor::new(exported.clone())).await.unwrap();
+    assert_eq!(cut.proxy.lost_answers(), ["COMMIT"]);
+    assert_eq!(crate::seed::exported(&cut.world).await, exported);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn r5_a_renewal_whose_answer_is_lost_is_an_error() {
     let cut = cut().await;
     let cycle = PatchCycle::todo(&cut.world).await;

@@ -1,13 +1,13 @@
 //! S-1, S-3, C-4: who may write what, from where, and on what it was built.
 
 use azolla_protocol::{
-    Actor, GateResult, Objective, ObjectiveStatus, Party, PauseReason, ProcessedReason,
+    Actor, GateResult, Objective, ObjectiveId, ObjectiveStatus, Party, PauseReason, ProcessedReason,
     lifecycle::{ObjectiveStep, TABLE, Target, advance},
 };
 use azolla_substrate::{Commit, Fence, ObjectiveMark, PauseKey, SubstrateError, Write};
 use azolla_testkit::{
     PatchCycle, TestStore,
-    cycle::{ROOM, output_bundle, pause_state, run_record, valid, workorder},
+    cycle::{ROOM, objective, output_bundle, pause_state, run_record, valid, workorder},
 };
 
 use crate::seed::{capture, confirm, evidence, full, manifest, place, refused, refused_commit, usage};
@@ -238,6 +238,39 @@ on_both_backends! {
             assert!(matches!(error, SubstrateError::Changed { artifact: "objective" }), "{error:?}");
         }
         assert_eq!(cycle.stored().await.objective.title, "first");
+    }
+
+    async fn s2_a_new_objective_is_neither_confirmed_nor_archived(world: TestStore) {
+        let now = world.now().await;
+        let run = serde_json::json!({"confirmed_at": now, "confirmed_by": "x", "run_id": "run-x"});
+        for (key, value) in [("completion", run), ("archived_at", serde_json::json!(now))] {
+            let mut new = objective(&ObjectiveId::new("obj-x").unwrap(), ObjectiveStatus::New, now);
+            new.metadata.insert(key.into(), value);
+            let write = Write::InsertObjective { objective: valid(new), step: ObjectiveStep::Create };
+            let error = refused(&world, Actor::Operator, None, [write]).await;
+            assert_eq!(malformed(&error), "a new objective is neither confirmed nor archived");
+        }
+    }
+
+    async fn s3_only_the_operator_and_clients_edit(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let stored = cycle.stored().await;
+        for actor in Actor::ALL.iter().filter(|actor| !matches!(actor, Actor::Operator | Actor::Client)) {
+            let urgent = Objective { urgency: 0, ..stored.objective.clone() };
+            let edit = Write::EditObjective { was: (&stored).into(), next: valid(urgent) };
+            assert_eq!(malformed(&refused(&world, *actor, None, [edit]).await), format!("{actor} edits nothing"));
+        }
+    }
+
+    async fn c4_the_usage_of_another_claim_is_refused(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let work_order_id = cycle.scheduled().await;
+        let fence = world.granted(&(&work_order_id).into()).await.fence;
+        let mut other = usage(&fence, &work_order_id, world.now().await);
+        other.claim_version = fence.claim_version + 1;
+        let write = Write::RecordUsage(valid(other));
+        let error = refused(&world, Actor::Runner, Some(&fence), [write]).await;
+        assert_eq!(malformed(&error), "the usage is that of another claim");
     }
 
     async fn sl_what_was_approved_changes_only_by_withdrawing_approval(world: TestStore) {

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 
-use super::store::StoreAddress;
+use super::{progress::Progress, store::StoreAddress};
 
 /// Write a whole Substrate as JSON lines to stdout
 #[derive(Args)]
@@ -23,7 +23,12 @@ impl Export {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let store = self.store.open().await?;
         let mut out = BufWriter::new(std::io::stdout());
-        azolla_substrate::export(store.read(), &mut |line| writeln!(out, "{line}")).await?;
+        let mut progress = Progress::new("exported");
+        let mut write = |line: &str| {
+            progress.add(line.len() + 1);
+            writeln!(out, "{line}")
+        };
+        azolla_substrate::export(store.read(), &mut write).await?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }

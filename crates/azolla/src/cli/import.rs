@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Cursor, Read},
     path::PathBuf,
     process::ExitCode,
 };
@@ -10,7 +10,10 @@ use std::{
 use anyhow::Context;
 use clap::Args;
 
-use super::store::StoreAddress;
+use super::{
+    progress::{Progress, Watched},
+    store::StoreAddress,
+};
 
 /// Fill a new Substrate from an export
 #[derive(Args)]
@@ -39,7 +42,8 @@ impl Import {
         input.by_ref().take(FIRST_LINE_BYTES_MAX).read_until(b'\n', &mut first)?;
         let identity = azolla_substrate::exported_identity(&first)?;
         let store = self.store.open_or_create(identity).await?;
-        azolla_substrate::import(&*store, std::io::Cursor::new(first).chain(input)).await?;
+        let input = Watched { input: Cursor::new(first).chain(input), progress: Progress::new("imported") };
+        azolla_substrate::import(&*store, input).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

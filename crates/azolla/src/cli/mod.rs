@@ -2,6 +2,7 @@
 
 mod export;
 mod import;
+mod progress;
 mod schema;
 mod store;
 mod verify;
@@ -22,7 +23,7 @@ pub(crate) struct Arguments {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 refused by state, 75 temporary \
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 failure, 2 usage, 4 refused by state, 75 temporary \
                           (a store that is busy or away): try again.";
 
 #[derive(Subcommand)]

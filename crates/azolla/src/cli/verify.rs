@@ -10,7 +10,8 @@ use super::{plain, store::StoreAddress};
 /// Check every schema, link and invariant of a Substrate
 #[derive(Args)]
 #[command(after_help = "Example:\n  azolla verify --store ~/substrate.sqlite\n\n\
-                        Exits with 1 if something does not hold. Nothing is changed.")]
+                        Exits with 1 if something does not hold. No artifact is changed; a store of an older \
+                        version is upgraded first, as by every command.")]
 pub(crate) struct Verify {
     #[command(flatten)]
     store: StoreAddress,

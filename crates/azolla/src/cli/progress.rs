@@ -1,0 +1,62 @@
+//! One line on a terminal that says how far long work has come. Nothing at all where nobody watches.
+
+use std::io::{BufRead, IsTerminal, Read, Write};
+
+/// Counts bytes and shows them every few megabytes.
+pub(crate) struct Progress {
+    verb: &'static str,
+    bytes: u64,
+    shown: u64,
+    watched: bool,
+}
+
+const SHOW_EVERY_BYTES: u64 = 4 * 1024 * 1024;
+
+impl Progress {
+    pub(crate) fn new(verb: &'static str) -> Self {
+        Self { verb, bytes: 0, shown: 0, watched: std::io::stderr().is_terminal() }
+    }
+
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        if self.watched && self.bytes - self.shown >= SHOW_EVERY_BYTES {
+            self.shown = self.bytes;
+            // A terminal that went away is no reason to stop the work.
+            let _ = write!(std::io::stderr(), "\r{} {} MB", self.verb, self.bytes / 1_000_000);
+        }
+    }
+}
+
+impl Drop for Progress {
+    /// Leaves the line clean for what is printed next.
+    fn drop(&mut self) {
+        if self.shown > 0 {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// A reader whose bytes are counted.
+pub(crate) struct Watched<R> {
+    pub(crate) input: R,
+    pub(crate) progress: Progress,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.progress.add(read);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Watched<R> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.input.consume(amount);
+        self.progress.add(amount);
+    }
+}

@@ -207,10 +207,10 @@ impl Thread {
             self.signal();
         }
         // What a job came to may rest on what one before it wrote. If that is gone, the job's answer is gone too.
-        let mut rests = true;
+        let mut stands = true;
         for finish in ran {
-            let told = if rests && !finish.keep { Ok(()) } else { fate.clone() };
-            rests &= !finish.keep || fate.is_ok();
+            let told = if stands && !finish.keep { Ok(()) } else { fate.clone() };
+            stands &= !finish.keep || fate.is_ok();
             (finish.reply)(told);
         }
     }

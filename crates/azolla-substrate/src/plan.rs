@@ -2,7 +2,8 @@
 //! a write without the claim that protects it (R1), a step by the wrong party (S-1), a document of another azolla.
 
 use azolla_protocol::{
-    Actor, Artifact, AzollaId, AzollaType, JournalStep, Objective, ResourceRef, ResourceType, Validated,
+    Actor, Artifact, AzollaId, AzollaType, EventId, JournalStep, Objective, ProcessedReason, ResourceRef,
+    ResourceType, Validated, WorkOrderId,
     lifecycle::{self, ObjectiveStep},
 };
 
@@ -24,9 +25,6 @@ pub(crate) struct Plan {
 
 /// Plans `commit` for the azolla that the store belongs to.
 pub(crate) fn plan(commit: &Commit, identity: &Identity) -> Result<Plan, SubstrateError> {
-    if commit.writes.is_empty() {
-        return Err(malformed("it writes nothing"));
-    }
     let mut planner = Planner { commit, identity, steps: Vec::new(), rows: Vec::new() };
     match &commit.claim {
         ClaimUse::None => {}
@@ -42,6 +40,7 @@ pub(crate) fn plan(commit: &Commit, identity: &Identity) -> Result<Plan, Substra
     for write in &commit.writes {
         planner.write(write)?;
     }
+    whole(commit)?;
     if let ClaimUse::Fenced(fence) = &commit.claim
         && fence.resource.resource_type == ResourceType::Workorder
         && !commit.writes.iter().any(|write| matches!(write, Write::Execute(_) | Write::Gate(_)))
@@ -56,6 +55,46 @@ pub(crate) fn plan(commit: &Commit, identity: &Identity) -> Result<Plan, Substra
     let Planner { mut steps, rows, .. } = planner;
     steps.extend(journal_steps(&rows, commit.actor, &commit.claim, Some(&commit.commit_id)));
     Ok(Plan { claim: commit.claim.clone(), steps })
+}
+
+/// Refuses a commit that would leave half of a flow's step behind: what `verify` would find afterwards.
+fn whole(commit: &Commit) -> Result<(), SubstrateError> {
+    if commit.writes.is_empty() {
+        return Err(malformed("it writes nothing"));
+    }
+    for write in &commit.writes {
+        let (kept, missing) = match write {
+            Write::CreateWorkorder { event_id, .. } => (
+                commit.writes.iter().any(|other| is_scheduled(other, event_id)),
+                "a workorder is created with its event processed SCHEDULED",
+            ),
+            Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled } => (
+                commit.writes.iter().any(|other| is_workorder_of(other, event_id)),
+                "an event is processed SCHEDULED with its workorder",
+            ),
+            Write::Gate(run) => (
+                commit.writes.iter().any(|other| is_pause_of(other, &run.work_order_id)),
+                "a run_record comes with the pause_state of its workorder",
+            ),
+            _ => continue,
+        };
+        if !kept {
+            return Err(malformed(missing));
+        }
+    }
+    Ok(())
+}
+
+fn is_scheduled(write: &Write, event: &EventId) -> bool {
+    matches!(write, Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled } if event_id == event)
+}
+
+fn is_workorder_of(write: &Write, event: &EventId) -> bool {
+    matches!(write, Write::CreateWorkorder { event_id, .. } if event_id == event)
+}
+
+fn is_pause_of(write: &Write, work_order_id: &WorkOrderId) -> bool {
+    matches!(write, Write::Pause { key: PauseKey::Workorder(id), .. } if id == work_order_id)
 }
 
 /// Plans the release of a claim without an outcome.

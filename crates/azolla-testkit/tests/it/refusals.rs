@@ -69,7 +69,9 @@ on_both_backends! {
         let room = StreamRoom { max_concurrent: 3, ..ROOM };
         let create =
             Write::CreateWorkorder { workorder: valid(taken), event_id: full.todo_event.clone(), room };
-        let error = refused(&world, Actor::Scheduler, Some(&claim), [create]).await;
+        let reason = ProcessedReason::Scheduled;
+        let scheduled = Write::ProcessEvent { event_id: full.todo_event.clone(), reason };
+        let error = refused(&world, Actor::Scheduler, Some(&claim), [create, scheduled]).await;
         assert_eq!(place(&error), "workorder.work_order_id W-5");
 
         let mut taken = output_bundle(&full.created, &full.open, now);
@@ -81,23 +83,23 @@ on_both_backends! {
         let error = refused(&world, Actor::Runner, fence, [used(), used()]).await;
         assert_eq!(place(&error), "usage_record.claim_version A-1");
 
-        let execute = || Write::Execute(valid(output_bundle(&full.created, &full.open, now)));
-        let gate = || Write::Gate(valid(run_record(&full.created, &full.open, GateResult::Pass, now)));
-        let mut taken = run_record(&full.created, &full.open, GateResult::Pass, now);
-        taken.run_id = RunId::of(&full.gated);
-        let error = refused(&world, Actor::Gate, fence, [execute(), Write::Gate(valid(taken))]).await;
-        assert_eq!(place(&error), "run_record.run_id A-1");
-        let error = refused(&world, Actor::Gate, fence, [execute(), gate(), gate()]).await;
-        assert_eq!(place(&error), "run_record.run_id A-1");
-
-        let checked = || Write::RecordEvidence(valid(evidence(&full.created, now)));
-        let error = refused(&world, Actor::Gate, fence, [execute(), gate(), checked(), checked()]).await;
-        assert_eq!(place(&error), "gate_evidence.run_id A-1");
-
         let pause = || Write::Pause {
             key: PauseKey::Workorder(full.created.clone()),
             pause: valid(pause_state(&full.open, PauseReason::RunComplete, now)),
         };
+        let execute = || Write::Execute(valid(output_bundle(&full.created, &full.open, now)));
+        let gate = || Write::Gate(valid(run_record(&full.created, &full.open, GateResult::Pass, now)));
+        let mut taken = run_record(&full.created, &full.open, GateResult::Pass, now);
+        taken.run_id = RunId::of(&full.gated);
+        let error = refused(&world, Actor::Gate, fence, [execute(), Write::Gate(valid(taken)), pause()]).await;
+        assert_eq!(place(&error), "run_record.run_id A-1");
+        let error = refused(&world, Actor::Gate, fence, [execute(), gate(), gate(), pause()]).await;
+        assert_eq!(place(&error), "run_record.run_id A-1");
+
+        let checked = || Write::RecordEvidence(valid(evidence(&full.created, now)));
+        let error = refused(&world, Actor::Gate, fence, [execute(), gate(), checked(), checked(), pause()]).await;
+        assert_eq!(place(&error), "gate_evidence.run_id A-1");
+
         let error = refused(&world, Actor::Gate, fence, [pause(), pause()]).await;
         assert_eq!(place(&error), "pause_state.pause_key A-1");
 

@@ -2,7 +2,7 @@
 
 use azolla_protocol::{
     Actor, AzollaId, CandidateOutcome, EventId, EventType, GateResult, ObjectiveId, ObjectiveStatus,
-    OutputId, PauseReason, RunId, SnapshotId, lifecycle::ObjectiveStep,
+    OutputId, PauseReason, ProcessedReason, RunId, SnapshotId, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{PauseKey, StreamRoom, Write};
 use azolla_testkit::{
@@ -28,12 +28,16 @@ on_both_backends! {
             workorder.context_snapshot_id = SnapshotId::of(from);
             Write::CreateWorkorder { workorder: valid(workorder), event_id: full.todo_event.clone(), room }
         };
+        let scheduled = || Write::ProcessEvent {
+            event_id: full.todo_event.clone(),
+            reason: ProcessedReason::Scheduled,
+        };
         let scheduler = [
             (vec![snap(&none, 1)], "context_snapshot.objective_id A-3"),
             (vec![snap(&full.todo, 99)], "context_snapshot.objective_id A-3"),
-            (vec![create(&full.todo, &fresh)], "workorder.context_snapshot_id A-3"),
-            (vec![create(&none, &fresh)], "workorder.objective_id A-3"),
-            (vec![snap(&full.open, 1), create(&full.todo, &fresh)], "workorder.context_snapshot_id A-3"),
+            (vec![create(&full.todo, &fresh), scheduled()], "workorder.context_snapshot_id A-3"),
+            (vec![create(&none, &fresh), scheduled()], "workorder.objective_id A-3"),
+            (vec![snap(&full.open, 1), create(&full.todo, &fresh), scheduled()], "workorder.context_snapshot_id A-3"),
         ];
         for (writes, rule) in scheduler {
             assert_eq!(place(&refused(&world, Actor::Scheduler, Some(&claim), writes).await), rule);
@@ -54,8 +58,8 @@ on_both_backends! {
         of_another.run_id = RunId::of(&full.failed);
         let worker = [
             (vec![execute(&full.todo)], "output_bundle.objective_id A-3"),
-            (vec![gate(&full.open)], "run_record.output_id A-3"),
-            (vec![execute(&full.open), gate(&full.todo)], "run_record.output_id A-3"),
+            (vec![gate(&full.open), pause(&full.open)], "run_record.output_id A-3"),
+            (vec![execute(&full.open), gate(&full.todo), pause(&full.open)], "run_record.output_id A-3"),
             (vec![checked], "gate_evidence.run_id A-3"),
             (vec![Write::RecordEvidence(valid(of_another))], "gate_evidence.work_order_id A-3"),
             (vec![pause(&full.todo)], "pause_state.objective_id A-3"),

@@ -252,6 +252,32 @@ on_both_backends! {
         }
     }
 
+    async fn w5_half_of_a_step_is_malformed(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let (event_id, now) = (cycle.emitted().await, world.now().await);
+        let claim = world.granted(&(&event_id).into()).await.fence;
+        let create = Write::CreateWorkorder {
+            workorder: valid(workorder(&event_id, &cycle.objective_id, now)),
+            event_id: event_id.clone(),
+            room: ROOM,
+        };
+        let scheduled = Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled };
+        for (half, needs) in [
+            (create, "a workorder is created with its event processed SCHEDULED"),
+            (scheduled, "an event is processed SCHEDULED with its workorder"),
+        ] {
+            assert_eq!(malformed(&refused(&world, Actor::Scheduler, Some(&claim), [half]).await), needs);
+        }
+        let other = PatchCycle::todo(&world).await;
+        let work_order_id = other.scheduled().await;
+        let runner = world.granted(&(&work_order_id).into()).await.fence;
+        other.execute(runner).await.unwrap();
+        let gate = world.granted(&(&work_order_id).into()).await.fence;
+        let run = Write::Gate(valid(run_record(&work_order_id, &other.objective_id, GateResult::Pass, now)));
+        let error = refused(&world, Actor::Gate, Some(&gate), [run]).await;
+        assert_eq!(malformed(&error), "a run_record comes with the pause_state of its workorder");
+    }
+
     async fn s3_only_the_operator_and_clients_edit(world: TestStore) {
         let cycle = PatchCycle::todo(&world).await;
         let stored = cycle.stored().await;

@@ -69,11 +69,6 @@ fn every_rust_file_says_what_it_is() {
     assert_clean("a file opens with //! and what it is", is_rust, no_header);
 }
 
-#[test]
-fn no_text_names_a_machine_or_a_workplace() {
-    assert_clean("a path or a word that means something on one machine only", |_| true, workplace);
-}
-
 /// One place in a text: its line and what was found.
 type Hit = (usize, String);
 
@@ -376,19 +371,6 @@ fn no_header(text: &str) -> Vec<Hit> {
     if first.starts_with("//!") { Vec::new() } else { vec![(1, first.to_owned())] }
 }
 
-/// Finds absolute paths of one machine, and words about who wrote the text. The quoted role of a chat
-/// message is the name of a field's value in a provider's protocol.
-fn workplace(text: &str) -> Vec<Hit> {
-    lines(text, |line| {
-        let path = ["/work/", "/root/"].iter().any(|path| {
-            let outside = |c: char| is_word(c) || matches!(c, '.' | '-' | '~' | '/' | '}');
-            line.match_indices(path).any(|(at, _)| !line[..at].ends_with(outside))
-        });
-        let line = line.replace("\"assistant\"", "").to_lowercase();
-        path || line.contains("subagent") || line.contains("assistant")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -482,12 +464,5 @@ mod tests {
         assert_eq!(no_header("//! What it is.\nfn main() {}"), []);
         assert_eq!(found_on(&no_header("use a::b;\n//! Too late.")), [1]);
         assert_eq!(found_on(&no_header("")), [1]);
-    }
-
-    #[test]
-    fn machine_paths_and_workplaces_are_found() {
-        let text = "see /work/notes\n\"/root/x\"\n~/work/shop\nhttps://example.org/work/1\nmade by a Subagent\n\
-                    an assistant\n{\"role\": \"assistant\"}";
-        assert_eq!(found_on(&workplace(text)), [1, 2, 5, 6]);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use azolla_protocol::{Actor, IdSource, ObjectiveId, ObjectiveStatus, lifecycle::ObjectiveStep};
 use azolla_substrate::{Commit, JournalCursor, Write};
 use azolla_testkit::{
-    PatchCycle, SequentialIds, TestStore,
+    Backend, PatchCycle, SequentialIds, TestStore,
     cycle::{objective, valid},
 };
 use tokio::task::JoinSet;
@@ -66,17 +66,21 @@ on_both_backends! {
         followed.dedup();
         assert_eq!(followed.len(), count, "a row came twice");
     }
+}
 
-    async fn a_claim_wakes_nobody(world: TestStore) {
-        let cycle = PatchCycle::todo(&world).await;
-        let resource = (&cycle.scheduled().await).into();
-        let changes = world.store.changes();
-        // Whatever came before has been told by now.
-        PatchCycle::created(&world).await;
-        let mut seen = changes.clone();
-        seen.mark_unchanged();
-        world.granted(&resource).await;
-        assert_eq!(world.acquire(&resource).await, azolla_substrate::ClaimOutcome::Held);
-        assert!(!seen.has_changed().unwrap());
-    }
+/// A claim that woke the roles would make the one that is refused a claim ask again at once, for ever. On PostgreSQL a
+/// process also hears the echo of its own commits, some time later, so a silence proves nothing there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_wakes_nobody_on_sqlite() {
+    let world = TestStore::new(Backend::Sqlite).await;
+    let cycle = PatchCycle::todo(&world).await;
+    let resource = (&cycle.scheduled().await).into();
+    let changes = world.store.changes();
+    // Whatever came before has been told by now.
+    PatchCycle::created(&world).await;
+    let mut seen = changes.clone();
+    seen.mark_unchanged();
+    world.granted(&resource).await;
+    assert_eq!(world.acquire(&resource).await, azolla_substrate::ClaimOutcome::Held);
+    assert!(!seen.has_changed().unwrap());
 }

@@ -89,7 +89,7 @@ pub trait Substrate: SubstrateRead {
     ) -> BoxFuture<'_, Result<(), LoadError>>;
 }
 
-/// Why a load stopped. Nothing of it was written.
+/// Why a load stopped. Nothing of it was written, unless the error says that this is not known.
 #[derive(Debug)]
 pub struct LoadError {
     /// The position of the step that failed, if one did.

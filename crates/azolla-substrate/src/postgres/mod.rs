@@ -163,6 +163,20 @@ impl PostgresSubstrate {
         Err(SubstrateError::OutcomeUnknown { commit_id: commit_id.clone(), source: cut })
     }
 
+    /// The same for a load, which has no commit_id: the server knows what became of its transaction.
+    async fn resolve_load(&self, transaction: String, cut: BoxError) -> Result<(), SubstrateError> {
+        let statement = Statement::new(sql::TRANSACTION_STATUS, [transaction.into()]);
+        let status = self.ask(&statement).await.ok();
+        match status.as_ref().and_then(|rows| rows.first()?.text(0).ok()) {
+            Some("committed") => Ok(()),
+            Some("aborted") => Err(SubstrateError::Unavailable(cut)),
+            _ => Err(SubstrateError::unusable(
+                format!("the server did not say whether it kept the import ({cut})"),
+                "look with `azolla verify` before you import again",
+            )),
+        }
+    }
+
     /// Wakes the roles of this process and, soon after, those of others.
     fn signal(&self) {
         self.changes.send_modify(|count| *count += 1);
@@ -300,17 +314,16 @@ impl Substrate for PostgresSubstrate {
     ) -> BoxFuture<'_, Result<(), LoadError>> {
         Box::pin(async move {
             let connection = Connection::take(&self.pool).await?;
-            load_all(&connection, steps).await?;
+            let transaction = load_all(&connection, steps).await?;
             match within_limit(connection.client().batch_execute(sql::COMMIT)).await {
                 Ok(Ok(())) => connection.keep(),
-                // The answer is lost, so the store is asked: what was empty before and is not now was loaded (C-9).
                 cut => {
-                    let cut = cut.err().unwrap_or_else(late);
                     drop(connection);
-                    let empty = self.ask(&Statement::new(crate::sql::CHECK_EMPTY, [])).await;
-                    if !empty.is_ok_and(|rows| rows.is_empty()) {
-                        return Err(cut.into());
-                    }
+                    let cut: BoxError = match cut {
+                        Ok(Err(error)) => error.into(),
+                        _ => late().into(),
+                    };
+                    self.resolve_load(transaction, cut).await?;
                 }
             }
             self.signal();
@@ -340,11 +353,11 @@ fn claim_now(resource: &ResourceRef, owner_id: &OwnerId) -> [Step; 2] {
         .map(|(statement, expect)| Step { statement, expect, artifact: "claim_record" })
 }
 
-/// Runs every step that arrives, in a transaction that is left open.
+/// Runs every step that arrives, in a transaction that is left open, and returns the transaction's number.
 async fn load_all(
     connection: &Connection,
     mut steps: mpsc::Receiver<Result<Step, SubstrateError>>,
-) -> Result<(), LoadError> {
+) -> Result<String, LoadError> {
     let client = connection.client();
     within_limit(client.batch_execute(sql::BEGIN)).await?.map_err(fault)?;
     let mut position = 0;
@@ -363,7 +376,11 @@ async fn load_all(
         })?;
         position += 1;
     }
-    Ok(within_limit(client.batch_execute(sql::NUMBER_JOURNAL)).await?.map_err(fault)?)
+    within_limit(client.batch_execute(sql::NUMBER_JOURNAL)).await?.map_err(fault)?;
+    let transaction =
+        within_limit(query(connection, &Statement::new(sql::TRANSACTION, []))).await?.map_err(fault)?;
+    let row = transaction.first().ok_or_else(|| SubstrateError::corrupt("a transaction without a number"))?;
+    Ok(row.text(0)?.to_owned())
 }
 
 async fn stream(

@@ -87,6 +87,10 @@ pub(super) fn back_up(azolla_id: &AzollaId, version: i64) -> String {
 pub(super) const NUMBER_JOURNAL: &str = "
     SELECT setval(pg_get_serial_sequence('journal', 'seq'), COALESCE(MAX(seq), 1), COUNT(*) > 0) FROM journal";
 
+/// Which transaction this is, and what became of one.
+pub(super) const TRANSACTION: &str = "SELECT CAST(pg_current_xact_id() AS TEXT)";
+pub(super) const TRANSACTION_STATUS: &str = "SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8))";
+
 /// Rows of transactions older than any that still runs, in the order of their transactions: one that commits late
 /// comes late, and is never passed over.
 pub(super) const JOURNAL_AFTER: &str = concat!(

@@ -83,3 +83,26 @@ on_both_backends! {
         PatchCycle::todo(&world).await.scheduled().await;
     }
 }
+
+/// W-4: in a TASK_MGMT azolla the work stream is exactly 1 wide, whatever a caller says.
+#[tokio::test(flavor = "multi_thread")]
+async fn w4_a_task_mgmt_stream_is_exactly_one_wide() {
+    let world =
+        TestStore::of_type(azolla_testkit::Backend::Sqlite, azolla_protocol::AzollaType::TaskMgmt).await;
+    let event_id = azolla_protocol::EventId::new("evt-x").unwrap();
+    let objective_id = azolla_protocol::ObjectiveId::new("obj-x").unwrap();
+    let workorder = azolla_testkit::cycle::workorder(&event_id, &objective_id, world.now().await);
+    let create = azolla_substrate::Write::CreateWorkorder {
+        workorder: azolla_testkit::cycle::valid(workorder),
+        event_id: event_id.clone(),
+        room: azolla_substrate::StreamRoom { max_concurrent: 2, review_limit: 0 },
+    };
+    let commit = azolla_substrate::Commit::new(world.ids.commit_id(), azolla_protocol::Actor::Scheduler)
+        .with(create)
+        .claiming((&event_id).into(), world.ids.owner_id());
+    let error = world.store.commit(commit).await.unwrap_err();
+    assert!(
+        error.to_string().ends_with("the work stream of a TASK_MGMT azolla is exactly 1 wide"),
+        "{error}"
+    );
+}

@@ -19,6 +19,8 @@ pub use canonical::{NotCanonical, canonical};
 pub use lifecycle::*;
 pub use limits::{LIMITS, LeaseLength, Limit, OutOfRange, Unit};
 pub use names::UnknownName;
-pub use ports::{Clock, IdSource};
+pub use ports::{
+    Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, IdSource, Usage,
+};
 pub use schema::*;
 pub use timestamp::{InvalidTimestamp, Timestamp};

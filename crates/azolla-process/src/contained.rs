@@ -1,0 +1,59 @@
+//! One running program, held together in either way.
+
+use std::{io, process::Command, process::ExitStatus, time::Duration};
+
+#[cfg(target_os = "linux")]
+use crate::tree::Tree;
+use crate::{Bounds, Containment, group::Group};
+
+/// How long what was killed has to be gone. More is needed only by a process inside a system call that does not
+/// return; then the caller goes on, and the waiting is done elsewhere.
+pub(crate) const SETTLE: Duration = Duration::from_secs(1);
+
+/// A program with everything that it starts. Dropping it kills all of that and blocks nobody.
+pub(crate) enum Contained {
+    Group(Group),
+    #[cfg(target_os = "linux")]
+    Tree(Tree),
+}
+
+impl Contained {
+    /// Starts `command`.
+    pub(crate) fn spawn(command: &mut Command, bounds: &Bounds) -> io::Result<Self> {
+        match bounds.containment {
+            #[cfg(target_os = "linux")]
+            Containment::Tree => Tree::spawn(command, bounds.limits).map(Self::Tree),
+            #[cfg(not(target_os = "linux"))]
+            Containment::Tree => Group::spawn(command, bounds.limits).map(Self::Group),
+            Containment::Group => Group::spawn(command, bounds.limits).map(Self::Group),
+        }
+    }
+
+    /// Waits until the program itself has ended.
+    pub(crate) async fn exited(&mut self) {
+        match self {
+            Self::Group(group) => group.exited().await,
+            #[cfg(target_os = "linux")]
+            Self::Tree(tree) => tree.exited().await,
+        }
+    }
+
+    /// Asks everything to stop (SIGTERM).
+    pub(crate) fn ask(&self) {
+        match self {
+            Self::Group(group) => group.ask(),
+            #[cfg(target_os = "linux")]
+            Self::Tree(tree) => tree.ask(),
+        }
+    }
+
+    /// Kills what is left and waits until it is gone, for [`SETTLE`] at most. Returns how the program ended, if it
+    /// has.
+    pub(crate) async fn end(&mut self) -> Option<ExitStatus> {
+        match self {
+            Self::Group(group) => group.end().await,
+            #[cfg(target_os = "linux")]
+            Self::Tree(tree) => tree.end().await,
+        }
+    }
+}

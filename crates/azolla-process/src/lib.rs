@@ -1,0 +1,148 @@
+//! Spawns, bounds, captures and ends programs: the one place that starts a process.
+//!
+//! A program is described whole (path, arguments, directory, environment, input) and inherits nothing. It ends with
+//! everything that it started, or within its time limit and the grace after it; dropping the future of [`run`] ends
+//! it too.
+
+#[cfg(not(unix))]
+compile_error!("azolla runs on Unix systems only: on Windows, build it inside WSL");
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+
+mod capture;
+mod contained;
+mod find;
+mod group;
+mod limits;
+mod reap;
+mod run;
+mod spawn;
+mod streams;
+mod sys;
+#[cfg(target_os = "linux")]
+mod tree;
+
+pub use find::find;
+pub use run::run;
+
+/// What to run. The environment is all that the program sees: nothing of ours is inherited, and of our open files only
+/// its three streams.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Absolute path of the executable; see [`find`].
+    pub path: PathBuf,
+    /// Its arguments, without the name.
+    pub arguments: Vec<OsString>,
+    /// The directory that it starts in.
+    pub directory: PathBuf,
+    /// Its whole environment.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// What it reads from stdin, which then closes. Without any, stdin is the null device.
+    pub input: Vec<u8>,
+}
+
+/// What a program may use.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// How long it may run; at the end it is asked to stop, then killed after `grace`.
+    pub time: Option<Duration>,
+    /// How long it has between being asked and being killed.
+    pub grace: Duration,
+    /// Bytes of stdout that are kept. What comes after is read and dropped, or ends the program.
+    pub stdout: Capture,
+    /// Bytes of stderr that are kept.
+    pub stderr: Capture,
+    /// How what it starts is held together.
+    pub containment: Containment,
+    /// Limits of the system on each of its processes.
+    pub limits: ResourceLimits,
+}
+
+/// How much of a stream is kept. No more memory than that is used for it, whatever the program prints, but for a
+/// buffer of fixed size to read into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capture {
+    /// The first bytes; one byte more ends the program with [`Exit::TooMuchOutput`].
+    All(usize),
+    /// The first bytes; the rest is read and dropped.
+    Head(usize),
+    /// The last bytes; what came before is dropped.
+    Tail(usize),
+}
+
+/// How the processes that a program starts are held together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Containment {
+    /// A process group: enough for a program of ours, such as git, and cheap. What leaves the group survives, and so
+    /// does the program when this process is killed.
+    Group,
+    /// A process tree that nothing leaves, with `setsid` or a double fork or in any other way (B-2, T30). It ends when
+    /// the program ends, when this process dies, and when the future is dropped.
+    ///
+    /// The program gains no privileges on the way (no `sudo`), as what runs as another user could not be ended; where
+    /// the kernel has Landlock scopes (Linux 6.12), it can signal nothing outside the tree. Needs `/proc`. On systems
+    /// other than Linux this is [`Containment::Group`].
+    Tree,
+}
+
+/// Limits of the system on each process; none where `None`, and never above what this process itself has. Core dumps
+/// are always off in a [`Containment::Tree`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// Seconds of processor time.
+    pub cpu_seconds: Option<u64>,
+    /// Bytes of address space.
+    pub address_space: Option<u64>,
+    /// Bytes of any one file that it writes.
+    pub file_size: Option<u64>,
+    /// Open files.
+    pub open_files: Option<u64>,
+    /// Processes of this user; without effect where that is root.
+    pub processes: Option<u64>,
+}
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub exit: Exit,
+    /// What it printed.
+    pub stdout: Captured,
+    /// What it printed beside that.
+    pub stderr: Captured,
+    /// How long it ran.
+    pub duration: Duration,
+}
+
+/// The kept part of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The bytes kept.
+    pub bytes: Vec<u8>,
+    /// How many bytes were read in all.
+    pub total: u64,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal that was not ours.
+    Signal(i32),
+    /// By us, at its time limit.
+    TimedOut,
+    /// By us, because it printed more than [`Capture::All`] allows.
+    TooMuchOutput,
+}
+
+/// A program that could not be started at all.
+#[derive(Debug, thiserror::Error)]
+#[error("{program} cannot be started: {source}")]
+pub struct SpawnError {
+    /// The program, as it was named.
+    pub program: String,
+    /// Why.
+    #[source]
+    pub source: std::io::Error,
+}

@@ -1,0 +1,75 @@
+//! Runs one program to its end.
+
+use std::{
+    future::pending,
+    os::unix::process::ExitStatusExt,
+    process::ExitStatus,
+    time::{Duration, Instant},
+};
+
+use crate::{Bounds, Exit, Finished, Program, SpawnError, contained::Contained, spawn, streams::Streams};
+
+/// Runs a program to its end, or to the end of its time, and ends what it left behind. Returns within
+/// `time + grace + 1 s`, whatever the program does.
+///
+/// Dropping the future at any point kills the program with everything that it started. Needs a Tokio runtime with I/O
+/// and time, and SIGPIPE ignored, as Rust's runtime has it.
+pub async fn run(program: &Program, bounds: &Bounds) -> Result<Finished, SpawnError> {
+    let begin = Instant::now();
+    let (mut contained, mut streams) = spawn::start(program, bounds)
+        .map_err(|source| SpawnError { program: program.path.display().to_string(), source })?;
+    let end = until_end(&mut contained, &mut streams, bounds).await;
+    let status = contained.end().await;
+    let over = streams.drain();
+    let exit = match end {
+        End::Time => Exit::TimedOut,
+        End::TooMuchOutput => Exit::TooMuchOutput,
+        // The last bytes may be read only now; the outcome does not depend on when.
+        End::Program if over => Exit::TooMuchOutput,
+        End::Program => exit(status),
+    };
+    let (stdout, stderr) = streams.finish();
+    Ok(Finished { exit, stdout, stderr, duration: begin.elapsed() })
+}
+
+/// What came first.
+enum End {
+    Program,
+    Time,
+    TooMuchOutput,
+}
+
+/// Moves the streams until the program ends, its time is over with the grace after it, or it has printed too much.
+async fn until_end(contained: &mut Contained, streams: &mut Streams<'_>, bounds: &Bounds) -> End {
+    tokio::select! {
+        biased;
+        () = elapsed(bounds.time) => (),
+        () = contained.exited() => return End::Program,
+        () = streams.move_until_too_much() => return End::TooMuchOutput,
+    }
+    contained.ask();
+    // What it prints while it stops is still read, lest it block there.
+    tokio::select! {
+        () = elapsed(Some(bounds.grace)) => (),
+        () = contained.exited() => (),
+        () = streams.move_until_too_much() => (),
+    }
+    End::Time
+}
+
+/// Waits for that long, or for ever.
+async fn elapsed(time: Option<Duration>) {
+    match time.and_then(|time| tokio::time::Instant::now().checked_add(time)) {
+        Some(end) => tokio::time::sleep_until(end).await,
+        None => pending().await,
+    }
+}
+
+fn exit(status: Option<ExitStatus>) -> Exit {
+    match status.map(|status| (status.code(), status.signal())) {
+        Some((Some(code), _)) => Exit::Code(code),
+        Some((None, Some(signal))) => Exit::Signal(signal),
+        // Its keeper was killed from outside, and the program with it.
+        Some((None, None)) | None => Exit::Signal(libc::SIGKILL),
+    }
+}

@@ -1,0 +1,169 @@
+//! T30, B-2: nothing that a program starts outlives it, its time, or the interest in it.
+
+use std::time::{Duration, Instant};
+
+use azolla_process::{Bounds, Exit, Finished, run};
+
+use crate::world::{text as text_of, *};
+
+/// Runs a script that never ends by itself, with a time limit, and checks that the limit holds and nobody survives.
+/// Before the limit there must be `count` processes, or the attack did not take place.
+async fn ends_in_time(text: &str, count: usize) -> Finished {
+    let time = Duration::from_millis(if count < 100 { 1000 } else { 3000 });
+    let mark = Mark::new();
+    let mut bounds = bounds(Tree);
+    bounds.time = Some(time);
+    let program = script(text, &mark);
+    let begin = Instant::now();
+    let mut work = std::pin::pin!(run(&program, &bounds));
+    let mut most = 0;
+    let mut interval = tokio::time::interval(Duration::from_millis(20));
+    let finished = loop {
+        tokio::select! {
+            biased;
+            finished = &mut work => break finished.unwrap(),
+            _ = interval.tick() => most = most.max(mark.bearers().len()),
+        }
+    };
+    mark.assert_no_survivors();
+    assert_eq!(finished.exit, Exit::TimedOut);
+    assert!(begin.elapsed() < time + Duration::from_secs(2), "took {:?}", begin.elapsed());
+    assert!(finished.duration >= time, "took {:?}", finished.duration);
+    assert!(most >= count, "{most} processes were seen");
+    finished
+}
+
+#[tokio::test]
+async fn t30_ignored_sigterm_ends_in_time() {
+    ends_in_time("trap '' TERM; sleep $0 & while :; do sleep 1; done", 2).await;
+}
+
+#[tokio::test]
+async fn t30_setsid_ends_in_time() {
+    ends_in_time("setsid sleep $0 & setsid setsid sleep $0 & wait", 3).await;
+}
+
+#[tokio::test]
+async fn t30_double_fork_ends_in_time() {
+    ends_in_time("(setsid sleep $0 &) ; ( (sleep $0 &) & ) ; sleep $0", 3).await;
+}
+
+#[tokio::test]
+async fn t30_a_child_that_holds_stdout_ends_in_time() {
+    ends_in_time("sleep $0 & (setsid sleep $0 &) ; sleep $0", 3).await;
+}
+
+#[tokio::test]
+async fn t30_all_of_it_at_once_ends_in_time() {
+    let text = "trap '' TERM HUP INT; ( (setsid sh -c 'trap \"\" TERM; while :; do sleep $0; done' $0 &) & )
+        setsid sh -c '(setsid sleep $0 &); sleep $0' $0 & sleep $0 & while :; do sleep 1; done";
+    ends_in_time(text, 5).await;
+}
+
+#[tokio::test]
+async fn t30_a_stopped_process_ends_in_time() {
+    ends_in_time("sleep $0 & kill -STOP $!; kill -STOP $$", 2).await;
+}
+
+/// Each of 200 processes is another's child, and none lets go by itself.
+#[tokio::test]
+async fn t30_a_storm_of_forks_ends_in_time() {
+    let text = "trap '' TERM; storm() { if [ $1 -gt 0 ]; then storm $(($1-1)) & storm $(($1-1)) & fi; wait; sleep $0; }
+        storm 7; sleep $0";
+    ends_in_time(text, 200).await;
+}
+
+/// A chain in which every process starts the next and ends at once, so that there is nearly always a newer one.
+#[tokio::test]
+async fn t30_a_chain_that_outruns_signals_ends_in_time() {
+    let text = "next() { printf .; next & exit; }; trap '' TERM; next & next & next & next & sleep $0";
+    let finished = ends_in_time(text, 2).await;
+    assert!(finished.stdout.total > 100, "the chain had {} links", finished.stdout.total);
+}
+
+#[tokio::test]
+async fn t30_what_a_program_leaves_behind_ends_with_it() {
+    let mark = Mark::new();
+    let text =
+        "(setsid sleep $0 &); sleep $0 & trap '' TERM HUP; setsid sh -c 'sleep $0; :' $0 & echo done; exit 3";
+    let finished = run_script(text, &mark, Tree, |_| ()).await.unwrap();
+    mark.assert_no_survivors();
+    assert_eq!((finished.exit, text_of(&finished)), (Exit::Code(3), "done".to_owned()));
+    assert!(finished.duration < Duration::from_secs(10), "waited for a stream that was held open");
+}
+
+#[tokio::test]
+async fn a_group_ends_with_its_leader_and_a_held_stream_is_not_waited_for() {
+    let mark = Mark::new();
+    let finished =
+        run_script("setsid sh -c 'sleep $0 &' $0; sleep $0 & echo done; exit 3", &mark, Group, |_| ())
+            .await
+            .unwrap();
+    assert_eq!((finished.exit, text_of(&finished)), (Exit::Code(3), "done".to_owned()));
+    assert!(finished.duration < Duration::from_secs(10), "waited for a stream that was held open");
+    // What has left the group is the one that stays: this is what the tree is for.
+    eventually("one process", || mark.bearers().len() == 1).await;
+}
+
+#[tokio::test]
+async fn a_group_is_killed_at_the_end_of_its_time() {
+    let mark = Mark::new();
+    let text = "trap '' TERM; sleep $0 & while :; do sleep 1; done";
+    let time = |bounds: &mut Bounds| bounds.time = Some(Duration::from_millis(200));
+    let finished = run_script(text, &mark, Group, time).await.unwrap();
+    assert_eq!(finished.exit, Exit::TimedOut);
+    assert!(finished.duration < Duration::from_secs(2), "took {:?}", finished.duration);
+    mark.borne_by_none().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_asked_to_stop_may_clean_up_and_print() {
+    for containment in [Group, Tree] {
+        let mark = Mark::new();
+        // The child is in a session of its own, with its parent alive, and is asked too.
+        let text = "trap 'wait; echo cleaned; exit 7' TERM; echo begun
+            setsid sh -c 'trap \"echo child; exit\" TERM; while :; do sleep 0.02; done' $0 & child=$!
+            while :; do sleep 0.02; done";
+        let text = if containment == Group { text.replace("setsid", "") } else { text.to_owned() };
+        let change = |bounds: &mut Bounds| {
+            bounds.time = Some(Duration::from_secs(1));
+            bounds.grace = PATIENCE;
+        };
+        let finished = run_script(&text, &mark, containment, change).await.unwrap();
+        mark.borne_by_none().await;
+        let printed = String::from_utf8(finished.stdout.bytes).unwrap();
+        assert_eq!((finished.exit, printed.as_str()), (Exit::TimedOut, "begun\nchild\ncleaned\n"));
+    }
+}
+
+#[tokio::test]
+async fn b2_dropping_the_future_ends_the_tree() {
+    let mark = Mark::new();
+    let program = script("trap '' TERM; (setsid sleep $0 &); sleep $0 & while :; do sleep 1; done", &mark);
+    drop_once(run(&program, &bounds(Tree)), "three processes", || mark.bearers().len() >= 3).await;
+    mark.borne_by_none().await;
+    no_child_is_left().await;
+}
+
+#[tokio::test]
+async fn b2_dropping_the_future_ends_the_group() {
+    let mark = Mark::new();
+    let program = script("trap '' TERM; sleep $0 & while :; do sleep 1; done", &mark);
+    drop_once(run(&program, &bounds(Group)), "two processes", || mark.bearers().len() >= 2).await;
+    mark.borne_by_none().await;
+    no_child_is_left().await;
+}
+
+/// The end of the runtime drops its tasks, and there is nothing then to wait on.
+#[test]
+fn b2_the_end_of_the_runtime_ends_the_tree() {
+    let mark = Mark::new();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let program = script("(setsid sleep $0 &); sleep $0 & wait", &mark);
+    runtime.spawn(async move { run(&program, &bounds(Tree)).await });
+    runtime.block_on(mark.borne_by(3));
+    drop(runtime);
+    let after = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    after.block_on(mark.borne_by_none());
+    after.block_on(no_child_is_left());
+}

@@ -1,0 +1,4 @@
+//! The diazotrophs: what a provider is told and how its answer is read. No store is in reach from here (B-1).
+
+pub mod provider;
+mod said;

@@ -1,0 +1,69 @@
+//! Which words are replaced, and which argv is refused.
+
+use super::*;
+
+fn argv(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn filled(argument: &str) -> String {
+    let words =
+        Words { prompt: "do {worktree}", prompt_file: Path::new("/run/prompt"), worktree: Path::new("/w") };
+    parse_one(argument).unwrap().fill(&words).into_string().unwrap()
+}
+
+#[test]
+fn words_are_replaced_once() {
+    assert_eq!(filled("--message={prompt}!"), "--message=do {worktree}!");
+    assert_eq!(filled("{prompt_file}:{worktree}/x"), "/run/prompt:/w/x");
+    assert_eq!(filled(""), "");
+}
+
+#[test]
+fn braces_that_hold_no_word_stay_as_they_are() {
+    for text in ["${HOME}", "{\"a\": {}}", "{print $1}", "{", "}", "{}", "a{b", "{{", "{x y}", "{A}", "${1}"]
+    {
+        assert_eq!(filled(text), text);
+    }
+    assert_eq!(filled("{{prompt}} and {{other}}"), "{prompt} and {other}");
+}
+
+#[test]
+fn an_unknown_word_is_refused_with_the_known_ones() {
+    let refused = parse(&argv(&["agent", "{promt}"]), PromptBy::Stdin, ResultBy::Stdout).unwrap_err();
+    assert_eq!(
+        refused,
+        "{promt} is not known; known are {prompt}, {prompt_file}, {worktree}, and {{promt}} stands for {promt} itself"
+    );
+}
+
+#[test]
+fn words_have_to_fit_how_prompt_and_answer_are_passed() {
+    use PromptBy::{Argument, File, Stdin};
+    use ResultBy::{Stdout, Worktree};
+    let cases: [(&[&str], PromptBy, ResultBy, &str); 12] = [
+        (&[], Stdin, Stdout, "is empty; it begins with the program"),
+        (&[""], Stdin, Stdout, "the program has no name"),
+        (&["./agent"], Stdin, Stdout, "the program \"./agent\" is neither a name nor an absolute path"),
+        (&["bin/agent"], Stdin, Stdout, "the program \"bin/agent\" is neither a name nor an absolute path"),
+        (&["{worktree}"], Stdin, Worktree, "the program \"{worktree}\" has a word in braces"),
+        (&["/{other}"], Stdin, Worktree, "the program \"/{other}\" has a word in braces"),
+        (&["a", "{prompt}"], Stdin, Stdout, "{prompt} is only for where the prompt is passed by argument"),
+        (
+            &["a", "{prompt_file}"],
+            Stdin,
+            Stdout,
+            "{prompt_file} is only for where the prompt is passed by file",
+        ),
+        (&["a"], Argument, Stdout, "{prompt} is missing, though the prompt is passed by argument"),
+        (&["a"], File, Stdout, "{prompt_file} is missing, though the prompt is passed by file"),
+        (&["a", "{worktree}"], Stdin, Stdout, "{worktree} is for a program whose answer is the worktree"),
+        (&["a", "x\0"], Stdin, Stdout, "an argument has a NUL in it"),
+    ];
+    for (words, prompt, result, reason) in cases {
+        assert_eq!(parse(&argv(words), prompt, result).unwrap_err(), reason, "{words:?}");
+    }
+    for program in ["agent", "/opt/agent"] {
+        assert!(parse(&argv(&[program, "{worktree}"]), Stdin, Worktree).is_ok());
+    }
+}

@@ -3,7 +3,7 @@
 //! No transaction crosses this seam. A caller describes a whole write as a [`Commit`]; the backend applies all of
 //! it or none. The typed reads are in `read.rs`, written once over [`SubstrateRead::rows`].
 
-use std::pin::Pin;
+use std::{fmt, pin::Pin, str::FromStr};
 
 use azolla_protocol::{Actor, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
 use tokio::sync::{mpsc, watch};
@@ -24,6 +24,25 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct JournalCursor {
     pub(crate) transaction: u64,
     pub(crate) seq: u64,
+}
+
+impl fmt::Display for JournalCursor {
+    /// Writes the form that is kept between two looks, and read back by `from_str`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.transaction, self.seq)
+    }
+}
+
+impl FromStr for JournalCursor {
+    type Err = SubstrateError;
+
+    fn from_str(text: &str) -> Result<Self, SubstrateError> {
+        let read = || {
+            let (transaction, seq) = text.split_once(':')?;
+            Some(Self { transaction: transaction.parse().ok()?, seq: seq.parse().ok()? })
+        };
+        read().ok_or_else(|| SubstrateError::corrupt("this is no place in a journal"))
+    }
 }
 
 /// The read half: what the Exchange Membrane and the screens get.

@@ -1,0 +1,246 @@
+//! What every worker is given, and what a tick returns.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ffi::OsString,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use azolla_protocol::{
+    AzollaId, CommitId, Diazotroph, IdSource, LeaseLength, ObjectiveId, OwnerId, ResourceRef, Timestamp,
+    limits,
+};
+use azolla_substrate::{Identity, StreamRoom, Substrate, SubstrateError, SubstrateRead};
+use tokio::{sync::watch, time::Instant};
+
+use crate::{
+    checks::Check,
+    repo::{Repository, RepositoryError},
+};
+
+/// The parts that the workers of one CODE_PATCH azolla work with.
+pub struct WorkerContext {
+    /// The store.
+    pub substrate: Arc<dyn Substrate>,
+    /// Whose store it is.
+    pub identity: Identity,
+    /// This start of this process (C-4, R3).
+    pub owner_id: OwnerId,
+    /// Fresh ids.
+    pub ids: Arc<dyn IdSource>,
+    /// The azolla's one repository.
+    pub repository: Arc<dyn Repository>,
+    /// How objectives name it.
+    pub repo_ref: String,
+    /// Who does the work.
+    pub diazotroph: Arc<dyn Diazotroph>,
+    /// Reads the repository's own settings, if the operator trusts them.
+    pub repository_file: Arc<dyn RepositoryFileReader>,
+    /// Configured limits.
+    pub settings: Settings,
+    /// Told what is under way; nothing depends on it.
+    pub watcher: Arc<dyn Fn(&Activity) + Send + Sync>,
+    /// Becomes true when the process is asked to end: work under way is given back in good order.
+    pub stopping: watch::Receiver<bool>,
+    /// When to look again at what failed in passing. In memory: the durable count is the store's (W-7).
+    pub backoff: Backoff,
+}
+
+/// The configured limits of a CODE_PATCH azolla (PROTOCOL.md section 11).
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long a claim holds (C-7).
+    pub lease: LeaseLength,
+    /// Open workorders and waiting results (W-4, O-3).
+    pub room: StreamRoom,
+    /// Time for one patch.
+    pub budget_patch_ms: u64,
+    /// Automatic attempts after an operator's step.
+    pub attempts_max: u64,
+    /// Claims without an outcome before a resource is poison (W-7).
+    pub claims_without_outcome_max: u64,
+    /// Size of a whole prompt.
+    pub prompt_bytes: u64,
+    /// Size of the repository's part of it.
+    pub prompt_repository_bytes: u64,
+    /// Time for one check that names none.
+    pub check_ms: u64,
+    /// The operator's own checks: where there are any, the repository's are not used.
+    pub checks: Vec<Check>,
+    /// The whole environment of a check.
+    pub check_environment: BTreeMap<OsString, OsString>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            lease: LeaseLength::DEFAULT,
+            room: StreamRoom {
+                max_concurrent: limits::MAX_CONCURRENT.default,
+                review_limit: limits::REVIEW_LIMIT.default,
+            },
+            budget_patch_ms: limits::BUDGET_PATCH_MS.default,
+            attempts_max: limits::ATTEMPTS_MAX.default,
+            claims_without_outcome_max: limits::CLAIMS_WITHOUT_OUTCOME_MAX.default,
+            prompt_bytes: limits::PROMPT_BYTES.default,
+            prompt_repository_bytes: limits::PROMPT_REPOSITORY_BYTES.default,
+            check_ms: limits::CHECK_MS.default,
+            checks: Vec::new(),
+            check_environment: BTreeMap::new(),
+        }
+    }
+}
+
+/// Reads `.azolla.toml`, which comes from the base commit and counts only once the operator pinned it (R13).
+pub trait RepositoryFileReader: Send + Sync {
+    /// Judges the bytes of the file.
+    fn read(&self, bytes: &[u8]) -> RepositoryFile;
+}
+
+/// What the repository's own file comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RepositoryFile {
+    /// It is pinned.
+    Trusted(RepositorySettings),
+    /// The operator has not pinned these bytes: it says nothing.
+    Untrusted {
+        /// The one next action.
+        action: String,
+    },
+    /// It is pinned, or would be, but cannot be read.
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// What a repository may set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepositorySettings {
+    /// Its checks.
+    pub checks: Vec<Check>,
+    /// A smaller budget than the operator's.
+    pub budget_ms: Option<u64>,
+}
+
+/// What is under way, for a progress line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Where.
+    pub azolla_id: AzollaId,
+    /// On what.
+    pub objective_id: ObjectiveId,
+    /// Which step, in plain words.
+    pub step: String,
+    /// How long it may take, where there is a limit.
+    pub limit: Option<Duration>,
+}
+
+/// What one tick did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// Something moved: look again at once.
+    Advanced,
+    /// There is nothing to do before something changes.
+    Idle,
+    /// There is something, and it cannot move before this much time is over, unless something changes.
+    Waiting(Duration),
+}
+
+impl Tick {
+    /// Returns the sooner of two reasons to wait.
+    #[must_use]
+    pub(crate) fn or_wait(self, wait: Duration) -> Self {
+        match self {
+            Self::Waiting(other) => Self::Waiting(other.min(wait)),
+            _ => Self::Waiting(wait),
+        }
+    }
+}
+
+/// Why a tick stopped, split by what the poll loop does next.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The store: back off if it is away, stop if it cannot be used.
+    #[error(transparent)]
+    Store(#[from] SubstrateError),
+    /// The repository failed in passing.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+    /// An artifact of ours that breaks its own schema, or a link that leads nowhere.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<azolla_protocol::ValidationError> for WorkerError {
+    fn from(error: azolla_protocol::ValidationError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl WorkerContext {
+    /// Returns the read half of the store.
+    pub fn read(&self) -> &dyn SubstrateRead {
+        &*self.substrate
+    }
+
+    /// Returns a fresh id for a commit (R6).
+    pub(crate) fn commit_id(&self) -> CommitId {
+        CommitId::from_body(&self.ids.body())
+    }
+
+    /// Tells the watcher what is under way.
+    pub(crate) fn show(&self, objective_id: &ObjectiveId, step: impl Into<String>, limit: Option<Duration>) {
+        let activity = Activity {
+            azolla_id: self.identity.azolla_id.clone(),
+            objective_id: objective_id.clone(),
+            step: step.into(),
+            limit,
+        };
+        (self.watcher)(&activity);
+    }
+
+    /// Returns how long the claim on `resource` still holds, if anybody holds it.
+    pub(crate) async fn held_for(&self, resource: &ResourceRef) -> Result<Option<Duration>, SubstrateError> {
+        let Some(claim) = self.read().claim(resource).await? else { return Ok(None) };
+        let left = between(self.read().now().await?, claim.lease_expires_at);
+        Ok((!left.is_zero()).then_some(left))
+    }
+}
+
+/// Returns the time from `from` to `to`; zero if that is backwards.
+pub(crate) fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0))
+}
+
+/// What failed in passing, and when it is worth another look. The wait doubles with every failure.
+#[derive(Debug, Default)]
+pub struct Backoff(Mutex<HashMap<String, (u32, Instant)>>);
+
+impl Backoff {
+    const FIRST: Duration = Duration::from_millis(500);
+    const LAST: Duration = Duration::from_secs(30);
+
+    /// Returns how long `resource` still waits; none if it does not.
+    pub(crate) fn wait(&self, resource: &ResourceRef) -> Option<Duration> {
+        let waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, until) = waits.get(&resource.resource_id)?;
+        let left = until.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Notes one more failure and returns how long to wait.
+    pub(crate) fn failed(&self, resource: &ResourceRef) -> Duration {
+        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = waits.entry(resource.resource_id.clone()).or_insert((0, Instant::now()));
+        let wait = Self::FIRST.saturating_mul(1 << entry.0.min(10)).min(Self::LAST);
+        *entry = (entry.0 + 1, Instant::now() + wait);
+        wait
+    }
+
+    /// Forgets a resource that moved.
+    pub(crate) fn moved(&self, resource: &ResourceRef) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
+    }
+}

@@ -1,0 +1,16 @@
+//! The Control Plane: what moves work along (PROTOCOL.md sections 6 and 7). No HTTP, no terminal and no provider here.
+
+pub mod checks;
+mod context;
+mod lease;
+pub mod operator;
+mod pause;
+pub mod poll;
+pub mod repo;
+pub mod snapshot;
+pub mod workers;
+
+pub use context::{
+    Activity, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext,
+    WorkerError,
+};

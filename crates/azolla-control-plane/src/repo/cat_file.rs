@@ -1,0 +1,91 @@
+//! Files of a commit, several in one call of git.
+
+use std::path::Path;
+
+use azolla_process::Capture;
+
+use super::{
+    RepositoryError,
+    git::{Call, Git, unavailable},
+};
+
+/// A file of a commit, or its beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Blob {
+    /// Its object id.
+    pub(super) id: String,
+    /// Its size.
+    pub(super) size: u64,
+    /// What was kept of it.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Blob {
+    /// Tells whether all of it was kept.
+    pub(super) fn is_whole(&self) -> bool {
+        self.bytes.len() as u64 == self.size
+    }
+
+    /// Returns its text up to a limit, cut between characters.
+    pub(super) fn text(&self, bytes_max: usize) -> String {
+        let bytes = &self.bytes[..self.bytes.len().min(bytes_max)];
+        String::from_utf8_lossy(bytes).trim_end_matches('\u{fffd}').to_owned()
+    }
+}
+
+/// Returns what is at each path of a commit, links inside the tree followed; none where it is not a file. Of a file at
+/// least the first `keep` bytes are there.
+pub(super) async fn read(
+    git: &Git,
+    git_dir: &Path,
+    commit: &str,
+    paths: &[&str],
+    keep: usize,
+) -> Result<Vec<Option<Blob>>, RepositoryError> {
+    let mut found = Vec::new();
+    while found.len() < paths.len() {
+        let asked = &paths[found.len()..];
+        if asked.iter().any(|path| path.contains('\n')) {
+            return Err(unavailable("a path with a line break cannot be asked for"));
+        }
+        let input: String = asked.iter().map(|path| format!("{commit}:{path}\n")).collect();
+        // The first file is seen up to `keep` in any case; one that pushes the next out costs one more call.
+        let capture = Capture::Head((keep + 4_096) * asked.len());
+        let call =
+            Call::new(git_dir, ["cat-file", "--batch", "--follow-symlinks"]).input(input).stdout(capture);
+        let seen = parse(&git.answer(call).await?, asked.len(), keep);
+        if seen.is_empty() {
+            return Err(unavailable("git cat-file gave no answer"));
+        }
+        found.extend(seen);
+    }
+    Ok(found)
+}
+
+fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Option<Blob>> {
+    let mut found = Vec::new();
+    while found.len() < count {
+        let Some(end) = output.iter().position(|byte| *byte == b'\n') else { break };
+        let header = String::from_utf8_lossy(&output[..end]).into_owned();
+        output = &output[end + 1..];
+        // `<id> <type> <size>`; what links out of the tree or to nothing is `<word> <size>`; the rest is missing.
+        let words: Vec<&str> = header.rsplitn(3, ' ').collect();
+        let (kind, size) = match words[..] {
+            [_, "missing", ..] | ["missing" | "ambiguous", ..] => {
+                found.push(None);
+                continue;
+            }
+            [size, kind, ..] => (kind, size.parse::<u64>().unwrap_or(0)),
+            _ => break,
+        };
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let is_cut = output.len() < length.saturating_add(1);
+        if is_cut && output.len() < keep.min(length) {
+            break;
+        }
+        let bytes = output[..length.min(output.len())].to_vec();
+        output = output.get(length.saturating_add(1)..).unwrap_or(&[]);
+        found.push((kind == "blob").then(|| Blob { id: words[2].to_owned(), size, bytes }));
+    }
+    found
+}

@@ -1,0 +1,162 @@
+//! Brings the operator's branch into the mirror, and says in plain words why it cannot.
+
+use azolla_process::Capture;
+
+use super::{
+    CommitSha, GitRepository, RepositoryError,
+    git::{Call, FETCH_TIME, Output, unavailable},
+    reference::{RepoRef, check_branch},
+    source,
+};
+
+/// Times that a fetch is tried against another process that holds a lock.
+const TRIES: usize = 3;
+
+impl GitRepository {
+    pub(super) async fn fetch_base(&self, branch: &str) -> Result<CommitSha, RepositoryError> {
+        check_branch(branch)?;
+        // `!` is in no branch name that is accepted: a branch below another one's name has a place too.
+        let name = format!("refs/azolla/base/{branch}/!");
+        let output = self.fetch(&format!("+refs/heads/{branch}:{name}")).await?;
+        if output.code == Some(0) {
+            let commit = self.mirror.read_ref(&name);
+            return commit.ok_or_else(|| unavailable(format!("{name} is not in the mirror after a fetch")));
+        }
+        if output.stderr.contains("couldn't find remote ref") {
+            return Err(self.missing_branch(branch).await?);
+        }
+        Err(self.failed_fetch(&output))
+    }
+
+    /// Brings a commit that another machine has recorded.
+    pub(super) async fn fetch_commit(&self, commit: &str) -> Result<(), RepositoryError> {
+        let output = self.fetch(&format!("{commit}:refs/azolla/commits/{commit}")).await?;
+        match output.code {
+            Some(0) => Ok(()),
+            _ => Err(RepositoryError::Unusable {
+                what: format!("commit {commit} is not in {} ({})", self.shown(), output.complaint()),
+                action:
+                    "bring its branch back, or approve the objective again to start from the branch as it is"
+                        .to_owned(),
+            }),
+        }
+    }
+
+    /// Returns the repository as the operator named it.
+    pub(super) fn shown(&self) -> String {
+        match &self.repo {
+            RepoRef::Path(path) => path.display().to_string(),
+            RepoRef::Url { url, .. } => url.clone(),
+        }
+    }
+
+    async fn fetch(&self, refspec: &str) -> Result<Output, RepositoryError> {
+        let _one = self.fetching.lock().await;
+        self.mirror.prepare()?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let output = self.git.run(self.fetch_call(refspec)?).await?;
+            if output.code == Some(0) || tries == TRIES || !self.may_go_next_time(&output)? {
+                return Ok(output);
+            }
+        }
+    }
+
+    fn fetch_call(&self, refspec: &str) -> Result<Call<'_>, RepositoryError> {
+        let (place, shallow) = match &self.repo {
+            RepoRef::Path(path) => {
+                let source = source::find(path)?;
+                (source.common_dir.into_os_string(), source.shallow)
+            }
+            RepoRef::Url { url, .. } => (url.into(), false),
+        };
+        let mut arguments: Vec<std::ffi::OsString> = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-auto-maintenance",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+        ]
+        .map(Into::into)
+        .into();
+        if shallow {
+            arguments.push("--update-shallow".into());
+        }
+        arguments.extend(["--end-of-options".into(), place, refspec.into()]);
+        Ok(Call::new(self.mirror.git_dir(), arguments).time(FETCH_TIME))
+    }
+
+    fn may_go_next_time(&self, output: &Output) -> Result<bool, RepositoryError> {
+        if output.stderr.contains("mismatched algorithms") && !self.mirror.is_sha256() {
+            self.mirror.become_sha256()?;
+            return Ok(true);
+        }
+        let is_lock = output.stderr.contains("cannot lock ref") || output.stderr.contains(".lock'");
+        if is_lock {
+            self.mirror.remove_stale_lock(&output.stderr, FETCH_TIME);
+        }
+        Ok(is_lock)
+    }
+
+    async fn missing_branch(&self, branch: &str) -> Result<RepositoryError, RepositoryError> {
+        let call = match &self.repo {
+            RepoRef::Path(path) => source::find(path)?.common_dir.into_os_string(),
+            RepoRef::Url { url, .. } => url.into(),
+        };
+        let arguments = ["ls-remote".into(), "--heads".into(), "--end-of-options".into(), call];
+        let call =
+            Call::new(self.mirror.git_dir(), arguments).stdout(Capture::Head(64 << 10)).time(FETCH_TIME);
+        let heads = self.git.answer(call).await?;
+        let heads = String::from_utf8_lossy(&heads).into_owned();
+        let names: Vec<&str> = heads
+            .lines()
+            .filter_map(|line| line.split_once("refs/heads/"))
+            .map(|(_, name)| name)
+            .take(10)
+            .collect();
+        let shown = self.shown();
+        Ok(if names.is_empty() {
+            RepositoryError::Unusable {
+                what: format!("{shown} has no commit yet"),
+                action: format!("make one on {branch}: git commit --allow-empty -m begin"),
+            }
+        } else {
+            RepositoryError::Unusable {
+                what: format!("{shown} has no branch {branch}"),
+                action: format!("set base_branch to one that it has: {}", names.join(", ")),
+            }
+        })
+    }
+
+    fn failed_fetch(&self, output: &Output) -> RepositoryError {
+        const FOR_GOOD: [&str; 9] = [
+            "Authentication failed",
+            "could not read Username",
+            "Permission denied",
+            "Host key verification failed",
+            "epository not found",
+            "not appear to be a git repository",
+            "not a git repository",
+            "shallow update not allowed",
+            "terminal prompts disabled",
+        ];
+        let (shown, complaint) = (self.shown(), output.complaint());
+        let is_lock = output.stderr.contains("cannot lock ref") || output.stderr.contains(".lock'");
+        match &self.repo {
+            RepoRef::Url { .. } if !FOR_GOOD.iter().any(|text| output.stderr.contains(text)) => {
+                unavailable(complaint)
+            }
+            RepoRef::Path(_) if is_lock || output.stderr.contains("No space left") => unavailable(complaint),
+            RepoRef::Url { url, .. } => RepositoryError::Unusable {
+                what: format!("{shown} cannot be fetched: {complaint}"),
+                action: format!("make `git ls-remote {url}` work without a question, then try again"),
+            },
+            RepoRef::Path(path) => RepositoryError::Unusable {
+                what: format!("{shown} cannot be read: {complaint}"),
+                action: format!("see what `git -C {} fsck` says", path.display()),
+            },
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The bare mirror on disk: made without git, and put back into its known form before every use (T9).
+//!
+//! Its `config` and `info/attributes` are compared with the bytes that they must have, because a worker that runs
+//! without a sandbox could have written there. What git would also read (hooks, alternates, grafts) is removed.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{RepositoryError, git::unavailable};
+
+/// Content as it is: no line endings, filters or encodings, and no `-diff` that hides a change (T7, T8). It wins over
+/// every `.gitattributes`, macros included.
+pub(super) const ATTRIBUTES: &str =
+    "* -text !eol !crlf -ident -filter !working-tree-encoding !diff !merge !whitespace\n";
+/// What command-line agents leave behind and nobody means to commit.
+pub(super) const EXCLUDE: &str = ".aider*\n";
+/// Everything as binary, for content that is no text.
+const BINARY_ATTRIBUTES: &str =
+    "* -text !eol !crlf -ident -filter !working-tree-encoding -diff !merge !whitespace\n";
+/// Stands for the user's configuration. The repository's owner may be another user than ours: the operator named it.
+const GLOBAL: &str = "[safe]\n\tdirectory = *\n";
+const HEAD: &str = "ref: refs/heads/none\n";
+/// git hands every object and ref to the disk before it gives it a name, so that none can be torn; [`Mirror::flush`]
+/// then makes all of them durable at once. A flush by git for each would cost five of them per patch.
+macro_rules! config {
+    ($version:literal, $extensions:literal) => {
+        concat!(
+            "[core]\n\trepositoryformatversion = ",
+            $version,
+            "\n\tbare = true\n\tlogallrefupdates = false\n",
+            "\tfsync = committed,reference\n\tfsyncMethod = writeout-only\n",
+            $extensions,
+            "[gc]\n\tauto = 0\n[uploadpack]\n\tallowanysha1inwant = true\n"
+        )
+    };
+}
+const CONFIG_SHA1: &str = config!("0", "");
+const CONFIG_SHA256: &str = config!("1", "[extensions]\n\tobjectFormat = sha256\n");
+
+/// Where the mirror is.
+#[derive(Clone, Debug)]
+pub(super) struct Mirror {
+    directory: PathBuf,
+}
+
+impl Mirror {
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    /// Returns the git directory.
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns where objects are.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.directory.join("objects")
+    }
+
+    /// Returns the git directory that shows the same objects as binary.
+    pub(super) fn binary_view(&self) -> PathBuf {
+        self.directory.join("azolla/binary")
+    }
+
+    /// Returns the file that stands for the user's configuration.
+    pub(super) fn global_config(&self) -> PathBuf {
+        self.directory.join("azolla/gitconfig")
+    }
+
+    /// Makes the mirror if it is not there, and puts its files back into their known form.
+    pub(super) fn prepare(&self) -> Result<(), RepositoryError> {
+        self.put_right().map_err(|error| {
+            let place = self.directory.display();
+            match error.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory => RepositoryError::Unusable {
+                    what: format!("the mirror {place} cannot be written: {error}"),
+                    action: "make its directory writable, or set another home".to_owned(),
+                },
+                _ => unavailable(format!("the mirror {place}: {error}")),
+            }
+        })
+    }
+
+    /// Makes everything durable that calls which have ended wrote: one flush of the journal and the disk's cache.
+    pub(super) async fn flush(&self) -> Result<(), RepositoryError> {
+        let objects = self.objects();
+        let flushed = tokio::task::spawn_blocking(move || {
+            let mut file = tempfile::NamedTempFile::new_in(objects)?;
+            io::Write::write_all(&mut file, b"flush\n")?;
+            file.as_file().sync_all()
+        });
+        let flushed = flushed.await.map_err(|error| unavailable(error.to_string()))?;
+        flushed.map_err(|error| unavailable(format!("the mirror cannot be flushed: {error}")))
+    }
+
+    /// Tells whether objects are named by SHA-256.
+    pub(super) fn is_sha256(&self) -> bool {
+        fs::read_to_string(self.directory.join("config")).is_ok_and(|text| says_sha256(&text))
+    }
+
+    /// Turns a mirror that has nothing in it yet into one for SHA-256.
+    pub(super) fn become_sha256(&self) -> Result<(), RepositoryError> {
+        put(&self.directory.join("config"), CONFIG_SHA256)
+            .and_then(|()| put(&self.binary_view().join("config"), CONFIG_SHA256))
+            .map_err(|error| unavailable(error.to_string()))
+    }
+
+    /// Returns the commit that a ref of ours points to. They are files of their own: nothing packs them.
+    pub(super) fn read_ref(&self, name: &str) -> Option<String> {
+        let text = fs::read_to_string(self.directory.join(name)).ok()?;
+        let text = text.trim_end();
+        is_object_id(text).then(|| text.to_owned())
+    }
+
+    /// Tells whether a ref directly below `name` points to a commit.
+    pub(super) fn has_ref_below(&self, name: &str, commit: &str) -> bool {
+        let entries = fs::read_dir(self.directory.join(name)).into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
+            .any(|text| text.trim_end() == commit)
+    }
+
+    /// Removes a lock that a call which is long dead left behind; `complaint` is what git said about it.
+    pub(super) fn remove_stale_lock(&self, complaint: &str, older_than: std::time::Duration) -> bool {
+        let Some(path) = complaint.split('\'').map(Path::new).find(|path| {
+            path.extension().is_some_and(|extension| extension == "lock") && path.starts_with(&self.directory)
+        }) else {
+            return false;
+        };
+        let age = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+        let is_stale = age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > older_than);
+        is_stale && fs::remove_file(path).is_ok()
+    }
+
+    fn put_right(&self) -> io::Result<()> {
+        let config = if self.is_sha256() { CONFIG_SHA256 } else { CONFIG_SHA1 };
+        let binary = self.binary_view();
+        for directory in ["objects/info", "objects/pack", "refs/heads", "info", "azolla"] {
+            fs::create_dir_all(self.directory.join(directory))?;
+        }
+        for directory in ["objects", "refs", "info"] {
+            fs::create_dir_all(binary.join(directory))?;
+        }
+        for path in ["hooks", "config.worktree", "commondir", "objects/info/alternates", "info/grafts"] {
+            remove(&self.directory.join(path))?;
+        }
+        for path in ["hooks", "config.worktree", "commondir"] {
+            remove(&binary.join(path))?;
+        }
+        put(&self.directory.join("config"), config)?;
+        put(&self.directory.join("info/attributes"), ATTRIBUTES)?;
+        put(&self.directory.join("info/exclude"), EXCLUDE)?;
+        put(&self.directory.join("HEAD"), HEAD)?;
+        put(&self.global_config(), GLOBAL)?;
+        put(&binary.join("config"), config)?;
+        put(&binary.join("info/attributes"), BINARY_ATTRIBUTES)?;
+        put(&binary.join("HEAD"), HEAD)
+    }
+}
+
+/// Tells whether a text is a full object id.
+pub(super) fn is_object_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn says_sha256(config: &str) -> bool {
+    config.lines().any(|line| {
+        let line: String = line.split_whitespace().collect();
+        line.eq_ignore_ascii_case("objectformat=sha256")
+    })
+}
+
+/// Gives a file this text, in one step, if it has another or is no plain file.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    let is_plain = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+    if is_plain && fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
+        return Ok(());
+    }
+    if !is_plain {
+        remove(path)?;
+    }
+    let directory = path.parent().expect("every file of the mirror is in a directory");
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        // Another process may be putting the same mirror right.
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,230 @@
+//! The Repository seam: what the workers need of a repository, and its one implementation on git.
+//!
+//! An azolla has one repository and a bare mirror of it that belongs to azolla alone. Everything happens in the
+//! mirror; the operator's repository gets exactly one ref, on PASS (G-1, G-2).
+
+mod cat_file;
+mod engine;
+mod fetch;
+mod git;
+mod mirror;
+mod normal;
+mod patch;
+mod policy;
+mod protected;
+mod publish;
+mod reference;
+mod refusal;
+mod scratch;
+mod source;
+mod take;
+mod worktree;
+
+use std::path::{Path, PathBuf};
+
+use azolla_protocol::{ObjectiveId, Timestamp, WorkOrderId};
+use azolla_substrate::BoxFuture;
+
+pub use engine::{GitRepository, GitSettings, PatchLimits};
+pub use protected::{Protected, protected};
+pub use reference::{RepoRef, check_branch, check_repo_ref};
+
+/// A commit id: 40 or 64 hexadecimal digits.
+pub type CommitSha = String;
+
+/// What the workers need of a repository.
+pub trait Repository: Send + Sync {
+    /// Brings the base branch as it is now into the mirror.
+    fn base<'a>(&'a self, branch: &'a str) -> BoxFuture<'a, Result<CommitSha, RepositoryError>>;
+
+    /// Returns what a prompt says about a commit that is in the mirror.
+    fn describe<'a>(&'a self, commit: &'a str) -> BoxFuture<'a, Result<Description, RepositoryError>>;
+
+    /// Returns a file of a commit; none if it is not there, is not a file, or is larger than `bytes_max`.
+    fn file<'a>(
+        &'a self,
+        commit: &'a str,
+        path: &'a str,
+        bytes_max: usize,
+    ) -> BoxFuture<'a, Result<Option<Vec<u8>>, RepositoryError>>;
+
+    /// Makes a directory with the files of the attempt's base, for a worker that edits files. It has a `.git` of its
+    /// own, so that nothing that is written there is ever read by us.
+    fn worktree<'a>(&'a self, attempt: &'a Attempt) -> BoxFuture<'a, Result<Worktree, RepositoryError>>;
+
+    /// Turns a candidate into a commit on the attempt's base, all or nothing. Nothing points to it yet.
+    fn take<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        candidate: Candidate<'a>,
+    ) -> BoxFuture<'a, Result<Taken, TakeError>>;
+
+    /// Rebuilds base + stored patch (G-1): the same commit on every machine.
+    fn rebuild<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        content: &'a str,
+    ) -> BoxFuture<'a, Result<Taken, TakeError>>;
+
+    /// Keeps an attempt whose bundle is durable, and sets the mirror's branch to it (G-1). Idempotent.
+    fn project<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<(), RepositoryError>>;
+
+    /// Tells whether a patch applies to another commit than the one it was made for.
+    fn applies<'a>(
+        &'a self,
+        commit: &'a str,
+        content: &'a str,
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>>;
+
+    /// Makes a directory with the files of a commit, for checks.
+    fn checkout<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Worktree, RepositoryError>>;
+
+    /// Gives the operator's repository the branch of a passed attempt, and nothing else (G-2).
+    fn publish<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Published, RepositoryError>>;
+}
+
+/// One attempt at an objective: what its commit is made of, so that any machine makes the same (G-1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The objective: the branch is `azolla/<objective_id>`.
+    pub objective_id: ObjectiveId,
+    /// The workorder.
+    pub work_order_id: WorkOrderId,
+    /// The claim under which files are touched; no part of the commit.
+    pub claim_version: u64,
+    /// The commit's parent.
+    pub base: CommitSha,
+    /// The first line of the commit's message.
+    pub title: String,
+    /// The commit's date: that of the workorder.
+    pub created_at: Timestamp,
+}
+
+impl Attempt {
+    /// Returns the branch's name, without `refs/heads/`.
+    pub fn branch(&self) -> String {
+        format!("azolla/{}", self.objective_id)
+    }
+}
+
+/// What came back from a diazotroph.
+#[derive(Clone, Copy, Debug)]
+pub enum Candidate<'a> {
+    /// Text with a unified diff in it.
+    Text(&'a str),
+    /// Edits in the attempt's worktree.
+    Edits(&'a Worktree),
+}
+
+/// A directory of files, removed when it is dropped.
+#[derive(Debug)]
+pub struct Worktree {
+    path: PathBuf,
+    /// The tree that was checked out.
+    tree: String,
+    /// Removed with it: the files, and what we keep beside them.
+    place: scratch::Place,
+}
+
+impl Worktree {
+    /// Returns where the files are.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the id of the tree that was checked out.
+    pub fn tree(&self) -> &str {
+        &self.tree
+    }
+}
+
+/// A candidate that became a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The commit.
+    pub commit: CommitSha,
+    /// Its tree.
+    pub tree: String,
+    /// The normalized diff from the base, computed by git (PF-6c).
+    pub diff: String,
+    /// The paths that changed, in order.
+    pub paths: Vec<String>,
+}
+
+/// What a prompt says about a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// Every path, in order, up to a limit; how many there are in all.
+    pub paths: Vec<String>,
+    /// How many files there are.
+    pub files: u64,
+    /// AGENTS.md, or CLAUDE.md where there is none: its name, blob and text.
+    pub guide: Option<Guide>,
+}
+
+/// The repository's own words to a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guide {
+    /// Its path.
+    pub path: String,
+    /// Its blob id.
+    pub blob: String,
+    /// Its text, up to a limit.
+    pub text: String,
+}
+
+/// What became of publishing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The branch is in the operator's repository, at the attempt's commit.
+    Done,
+    /// The repository is a URL: nothing is published before the operator asks for it.
+    ByHand {
+        /// Why not.
+        reason: String,
+        /// The command that does it.
+        command: String,
+    },
+}
+
+/// Why a candidate did not become a commit.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// It is refused, or does not apply: PATCH_APPLY_FAILED. The text says why, with the path.
+    #[error("{0}")]
+    Refused(String),
+    /// It changes nothing: GENERATION_FAILED, a reason of its own.
+    #[error("the answer changes nothing")]
+    NoChange,
+    /// The repository itself failed.
+    #[error(transparent)]
+    Repository(#[from] RepositoryError),
+}
+
+/// What can go wrong with a repository, split by what the caller does next.
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    /// The operator has to act: the repository or the base is missing, or of a kind that is refused (PF-3b).
+    #[error("{what}; {action}")]
+    Unusable {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        action: String,
+    },
+    /// It may work later: back off.
+    #[error("the repository is unavailable: {0}")]
+    Unavailable(String),
+}

@@ -1,0 +1,254 @@
+//! Refs: an attempt kept in the mirror (G-1), and the one ref that the operator's repository gets on PASS (G-2).
+//!
+//! Publishing is a fetch of objects alone, run in the operator's repository, then one compare-and-swap of one ref. A
+//! push would run the operator's hooks, and `git fetch` itself follows settings that write more than a ref.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    Attempt, GitRepository, Published, RepositoryError,
+    git::{Call, FETCH_TIME, Output, unavailable},
+    mirror::is_object_id,
+    reference::RepoRef,
+    source::{self, Source},
+};
+
+/// Times that a ref of the mirror is set against another process that sets it too.
+const TRIES: usize = 3;
+
+impl GitRepository {
+    pub(super) async fn keep(&self, attempt: &Attempt, commit: &str) -> Result<(), RepositoryError> {
+        if !is_object_id(commit) {
+            return Err(unavailable("the attempt is not a commit id"));
+        }
+        self.mirror.prepare()?;
+        let branch_ref = format!("refs/heads/{}", attempt.branch());
+        // The gate repairs what the runner may have left undone; mostly there is nothing to do.
+        let attempts = format!("refs/azolla/attempts/{}", attempt.work_order_id);
+        if self.mirror.read_ref(&branch_ref).as_deref() == Some(commit)
+            && self.mirror.has_ref_below(&attempts, commit)
+        {
+            return Ok(());
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let old = self.mirror.read_ref(&branch_ref).unwrap_or_else(|| zeros(commit));
+            let attempt_ref = format!("{attempts}/{}", attempt.claim_version);
+            let input = format!("update {attempt_ref} {commit}\nupdate {branch_ref} {commit} {old}\n");
+            let call = Call::new(self.mirror.git_dir(), ["update-ref", "--no-deref", "--stdin"]).input(input);
+            let output = self.git.run(call).await?;
+            if output.code == Some(0) {
+                return Ok(());
+            }
+            if tries == TRIES || !output.stderr.contains("lock") {
+                return Err(unavailable(format!("git update-ref: {}", output.complaint())));
+            }
+            self.mirror.remove_stale_lock(&output.stderr, FETCH_TIME);
+        }
+    }
+
+    pub(super) async fn publish_branch(
+        &self,
+        attempt: &Attempt,
+        commit: &str,
+    ) -> Result<Published, RepositoryError> {
+        if !is_object_id(commit) {
+            return Err(unavailable("the attempt is not a commit id"));
+        }
+        self.mirror.prepare()?;
+        let publishing = Publishing { repository: self, attempt, commit };
+        match &self.repo {
+            RepoRef::Url { url, .. } => Ok(publishing.to_url(url)),
+            RepoRef::Path(path) => publishing.to_path(path).await,
+        }
+    }
+}
+
+struct Publishing<'a> {
+    repository: &'a GitRepository,
+    attempt: &'a Attempt,
+    commit: &'a str,
+}
+
+/// What the operator's repository has where the branch goes.
+#[derive(Debug, PartialEq, Eq)]
+enum Present {
+    Nothing,
+    Branch(String),
+    /// A symbolic ref: setting it would move another branch.
+    Symbolic(String),
+    /// Another branch whose name cannot be beside this one.
+    InTheWay(String),
+}
+
+impl Publishing<'_> {
+    fn to_url(&self, url: &str) -> Published {
+        let command = format!(
+            "git --git-dir={} push {} {}:{}",
+            shell(self.repository.mirror.git_dir()),
+            quoted(url),
+            self.commit,
+            self.branch_ref()
+        );
+        Published::ByHand {
+            reason: "the repository is a URL, and nothing is pushed unasked".to_owned(),
+            command,
+        }
+    }
+
+    async fn to_path(&self, path: &Path) -> Result<Published, RepositoryError> {
+        let source = source::find(path)?;
+        if let Some(held) = self.holder(&source).await? {
+            return match self.present(&source).await? {
+                Present::Branch(there) if there == self.commit => Ok(Published::Done),
+                _ => Ok(self.by_hand(path, format!("{} is not moved: {held}", self.attempt.branch()))),
+            };
+        }
+        self.fetch_objects(&source).await?;
+        let output = self.set(&source, &format!("create {} {}\n", self.branch_ref(), self.commit)).await?;
+        if output.code == Some(0) {
+            return Ok(Published::Done);
+        }
+        self.replace(path, &source, &output).await
+    }
+
+    /// Handles a branch that is there already, or whatever else was in the way of making it.
+    async fn replace(
+        &self,
+        path: &Path,
+        source: &Source,
+        first: &Output,
+    ) -> Result<Published, RepositoryError> {
+        let branch = self.attempt.branch();
+        match self.present(source).await? {
+            Present::Branch(there) if there == self.commit => Ok(Published::Done),
+            Present::Branch(there) if self.is_ours(&there).await? => {
+                let output = self
+                    .set(source, &format!("update {} {} {there}\n", self.branch_ref(), self.commit))
+                    .await?;
+                match output.code {
+                    Some(0) => Ok(Published::Done),
+                    _ => Ok(self.by_hand(path, format!("{branch} could not be set: {}", output.complaint()))),
+                }
+            }
+            Present::Branch(there) => {
+                Ok(self.by_hand(path, format!("{branch} is at {there}, which is no attempt of ours")))
+            }
+            Present::Symbolic(target) => Ok(self.by_hand(path, format!("{branch} stands for {target}"))),
+            Present::InTheWay(other) => {
+                Ok(self.by_hand(path, format!("branch {other} is in the way of the name {branch}")))
+            }
+            Present::Nothing => {
+                Err(unavailable(format!("{branch} could not be made: {}", first.complaint())))
+            }
+        }
+    }
+
+    async fn holder(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
+        if let Some(held) = source::holder(source, &self.branch_ref()) {
+            return Ok(Some(format!("{} {}", held.work_tree.display(), held.how)));
+        }
+        if !source.reftable {
+            return Ok(None);
+        }
+        let call = Call::new(&source.common_dir, ["worktree", "list", "--porcelain"]);
+        let answer = self.repository.git.answer(call).await?;
+        let line = format!("branch {}", self.branch_ref());
+        let is_held = String::from_utf8_lossy(&answer).lines().any(|listed| listed == line);
+        Ok(is_held.then(|| "a working tree has it checked out".to_owned()))
+    }
+
+    async fn fetch_objects(&self, source: &Source) -> Result<(), RepositoryError> {
+        let mirror = self.repository.mirror.git_dir().as_os_str().to_owned();
+        // Always as single objects: a pack that fetch-pack keeps has a `.keep` file beside it, which nobody removes,
+        // and git 2.39 crashes when the operator has such packs checked (transfer.fsckObjects).
+        let arguments =
+            ["fetch-pack".into(), "--quiet".into(), "--no-progress".into(), mirror, self.commit.into()];
+        let call =
+            Call::new(&source.common_dir, arguments).config("fetch.unpackLimit=1000000").time(FETCH_TIME);
+        let output = self.repository.git.run(call).await?;
+        if output.code == Some(0) {
+            return Ok(());
+        }
+        let is_refused = ["Permission denied", "insufficient permission", "Read-only file system"];
+        if is_refused.iter().any(|sign| output.stderr.contains(sign)) {
+            return Err(RepositoryError::Unusable {
+                what: format!("{} cannot be written: {}", source.common_dir.display(), output.complaint()),
+                action: "make it writable for this user".to_owned(),
+            });
+        }
+        Err(unavailable(format!("git fetch-pack: {}", output.complaint())))
+    }
+
+    async fn set(&self, source: &Source, input: &str) -> Result<Output, RepositoryError> {
+        let arguments = ["update-ref", "--no-deref", "-m", "azolla: publish", "--stdin"];
+        self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
+    }
+
+    async fn present(&self, source: &Source) -> Result<Present, RepositoryError> {
+        let arguments = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/heads/azolla"];
+        let answer = self.repository.git.answer(Call::new(&source.common_dir, arguments)).await?;
+        let branch_ref = self.branch_ref();
+        for line in String::from_utf8_lossy(&answer).lines() {
+            let mut words = line.split(' ');
+            let (id, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let symbolic = words.next().unwrap_or_default();
+            if name == branch_ref {
+                return Ok(match symbolic {
+                    "" => Present::Branch(id.to_owned()),
+                    target => Present::Symbolic(target.to_owned()),
+                });
+            }
+            let is_below = name.strip_prefix(&branch_ref).is_some_and(|rest| rest.starts_with('/'));
+            if is_below || name == "refs/heads/azolla" {
+                return Ok(Present::InTheWay(name.trim_start_matches("refs/heads/").to_owned()));
+            }
+        }
+        Ok(Present::Nothing)
+    }
+
+    /// Tells whether a commit is an attempt that the mirror keeps: then nothing is lost when the branch moves on.
+    async fn is_ours(&self, commit: &str) -> Result<bool, RepositoryError> {
+        let points_at = format!("--points-at={commit}");
+        let arguments =
+            ["for-each-ref", "--count=1", "--format=%(objectname)", &points_at, "refs/azolla/attempts"];
+        let output = self.repository.git.run(Call::new(self.repository.mirror.git_dir(), arguments)).await?;
+        // A commit that the mirror does not have is an error of git here, and no attempt.
+        Ok(output.code == Some(0) && !output.stdout.is_empty())
+    }
+
+    fn by_hand(&self, path: &Path, reason: String) -> Published {
+        // A name that is free whatever is checked out, so that the command works as it stands.
+        let command = format!(
+            "git -C {} fetch {} {}:refs/heads/azolla-{}",
+            shell(path),
+            shell(self.repository.mirror.git_dir()),
+            self.branch_ref(),
+            self.attempt.work_order_id
+        );
+        Published::ByHand { reason, command }
+    }
+
+    fn branch_ref(&self) -> String {
+        format!("refs/heads/{}", self.attempt.branch())
+    }
+}
+
+fn zeros(like: &str) -> String {
+    "0".repeat(like.len())
+}
+
+fn shell(path: &Path) -> String {
+    quoted(&PathBuf::from(path).to_string_lossy())
+}
+
+/// Returns a word that a shell reads as it stands.
+fn quoted(word: &str) -> String {
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | ':' | '@' | '+' | '=');
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

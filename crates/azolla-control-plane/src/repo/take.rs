@@ -1,0 +1,228 @@
+//! A candidate becomes a commit on its base, without a checkout: a temporary index, apply, tree, commit.
+
+use std::{collections::BTreeSet, path::Path};
+
+use super::{
+    Attempt, GitRepository, RepositoryError, TakeError, Taken,
+    git::{Call, Output, unavailable},
+    mirror::is_object_id,
+    patch::{self, Binary, Body, Patch},
+    policy,
+    refusal::{Refusal, is_hidden},
+    scratch::TemporaryIndex,
+};
+
+impl GitRepository {
+    pub(super) async fn take_text(&self, attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
+        // An answer may have prose around its diff, but not without end (T13).
+        if text.len() as u64 > self.limits.bytes.saturating_mul(2) {
+            return Err(self.too_large().into());
+        }
+        let Some(diff) = patch::find(text)? else {
+            return Err(if text.trim().is_empty() {
+                TakeError::NoChange
+            } else {
+                Refusal::whole("the answer has no unified diff in it").into()
+            });
+        };
+        if diff.len() as u64 > self.limits.bytes {
+            return Err(self.too_large().into());
+        }
+        let patch = Patch::read(diff, Binary::Refused, self.limits.files)?;
+        policy::check(&patch, &self.limits)?;
+        if patch.changes_nothing() {
+            return Err(TakeError::NoChange);
+        }
+        let index = self.index_of(&attempt.base).await?;
+        self.apply(index.path(), &patch).await?;
+        self.commit_index(attempt, index.path(), Some(&patch.paths())).await
+    }
+
+    pub(super) async fn rebuild_attempt(&self, attempt: &Attempt, content: &str) -> Result<Taken, TakeError> {
+        if content.len() as u64 > self.limits.bytes {
+            return Err(self.too_large().into());
+        }
+        let patch = Patch::read(content, Binary::Allowed, self.parts_max())?;
+        if patch.files.is_empty() {
+            return Err(TakeError::NoChange);
+        }
+        policy::check(&patch, &self.limits)?;
+        let index = self.index_of(&attempt.base).await?;
+        self.apply(index.path(), &patch).await?;
+        self.check_deltas(&patch).await?;
+        let tree = self.write_tree(index.path()).await?;
+        let commit = self.commit_tree(attempt, &tree).await?;
+        let paths = patch.paths().into_iter().map(str::to_owned).collect();
+        Ok(Taken { commit, tree, diff: content.to_owned(), paths })
+    }
+
+    pub(super) async fn applies_to(&self, commit: &str, content: &str) -> Result<bool, RepositoryError> {
+        let Ok(patch) = Patch::read(content, Binary::Allowed, self.parts_max()) else { return Ok(false) };
+        if patch.files.is_empty() {
+            return Ok(false);
+        }
+        let index = self.index_of(commit).await?;
+        let call = self.apply_call(index.path(), &patch, ["apply", "--cached", "--check"].as_slice());
+        let output = self.git.run(call).await?;
+        if is_fault(&output) {
+            return Err(unavailable(output.complaint()));
+        }
+        Ok(output.code == Some(0))
+    }
+
+    /// Commits an index that holds the whole result. `said` are the only paths that may have changed.
+    pub(super) async fn commit_index(
+        &self,
+        attempt: &Attempt,
+        index: &Path,
+        said: Option<&BTreeSet<&str>>,
+    ) -> Result<Taken, TakeError> {
+        let tree = self.write_tree(index).await?;
+        let change = self.normalize(&attempt.base, &tree).await?;
+        if let Some(more) =
+            change.paths.iter().find(|path| said.is_some_and(|said| !said.contains(path.as_str())))
+        {
+            return Err(Refusal::of(more, "would change too, and the patch does not name it").into());
+        }
+        let commit = self.commit_tree(attempt, &tree).await?;
+        // Before a bundle names it.
+        self.mirror.flush().await?;
+        Ok(Taken { commit, tree, diff: change.diff, paths: change.paths })
+    }
+
+    /// Returns an index with the files of a commit.
+    pub(super) async fn index_of(&self, commit: &str) -> Result<TemporaryIndex, RepositoryError> {
+        if !is_object_id(commit) {
+            return Err(unavailable("the base is not a commit id"));
+        }
+        self.mirror.prepare()?;
+        let index = self.scratch.index()?;
+        if self.scratch.copy_kept(commit, index.path()) {
+            return Ok(index);
+        }
+        let call = || {
+            Call::new(self.mirror.git_dir(), ["read-tree", "--end-of-options", commit]).index(index.path())
+        };
+        let mut output = self.git.run(call()).await?;
+        if output.code != Some(0) && is_missing(&output) {
+            // Another machine recorded it; this mirror may not have seen it yet.
+            self.fetch_commit(commit).await?;
+            output = self.git.run(call()).await?;
+        }
+        match output.code {
+            Some(0) => {
+                self.scratch.keep(commit, index.path());
+                Ok(index)
+            }
+            _ if is_fault(&output) => Err(unavailable(output.complaint())),
+            _ => Err(RepositoryError::Unusable {
+                what: format!("commit {commit} cannot be used: {}", output.complaint()),
+                action: "a name in it is refused by git, or objects are missing: see `git fsck`".to_owned(),
+            }),
+        }
+    }
+
+    /// Returns how many parts a diff of git's may have: a file that becomes a link has two.
+    pub(super) fn parts_max(&self) -> u64 {
+        self.limits.files.saturating_mul(2)
+    }
+
+    pub(super) fn too_large(&self) -> Refusal {
+        Refusal::whole(format!("the patch is larger than {} bytes", self.limits.bytes))
+    }
+
+    async fn apply(&self, index: &Path, patch: &Patch<'_>) -> Result<(), TakeError> {
+        let output = self.git.run(self.apply_call(index, patch, ["apply", "--cached"].as_slice())).await?;
+        if output.code == Some(0) {
+            return Ok(());
+        }
+        if is_fault(&output) {
+            return Err(unavailable(output.complaint()).into());
+        }
+        // T4: git's index knows the links of the base.
+        if let Some((_, rest)) = output.stderr.split_once("affected file '")
+            && let Some((path, _)) = rest.split_once("' is beyond a symbolic link")
+        {
+            return Err(Refusal::of(path, "is written through a link of the base").into());
+        }
+        Err(Refusal::whole(format!("the patch does not apply: {}", output.complaint())).into())
+    }
+
+    // Never --reject or --unsafe-paths (T5), and nothing but exact context.
+    fn apply_call(&self, index: &Path, patch: &Patch<'_>, command: &[&str]) -> Call<'_> {
+        let arguments = command.iter().chain(&["--whitespace=nowarn", "-p1", "--end-of-options", "-"]);
+        Call::new(self.mirror.git_dir(), arguments).index(index).input(patch.render())
+    }
+
+    /// Returns the tree of an index.
+    pub(super) async fn write_tree(&self, index: &Path) -> Result<String, RepositoryError> {
+        let call = Call::new(self.mirror.git_dir(), ["write-tree"]).index(index);
+        object_id(self.git.answer(call).await?)
+    }
+
+    async fn commit_tree(&self, attempt: &Attempt, tree: &str) -> Result<String, RepositoryError> {
+        let arguments = ["commit-tree", "-p", &attempt.base, "-F", "-", "--end-of-options", tree];
+        // Seconds before 1970 cannot be in a commit.
+        let seconds = attempt.created_at.as_millisecond().div_euclid(1_000).max(0);
+        let call = Call::new(self.mirror.git_dir(), arguments).dated(seconds).input(message(attempt));
+        object_id(self.git.answer(call).await?)
+    }
+
+    /// Refuses a delta that becomes a large file: its own size says nothing about that (T12).
+    async fn check_deltas(&self, patch: &Patch<'_>) -> Result<(), TakeError> {
+        let deltas = patch
+            .files
+            .iter()
+            .filter(|file| matches!(file.body, Body::Binary(text) if text.starts_with("delta ")));
+        let made: Vec<_> = deltas.filter_map(|file| Some((file.path(), &file.blobs.as_ref()?.1))).collect();
+        if made.is_empty() {
+            return Ok(());
+        }
+        let input: String = made.iter().map(|(_, blob)| format!("{blob}\n")).collect();
+        let arguments = ["cat-file", "--batch-check=%(objectsize)"];
+        let sizes = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
+        let sizes = String::from_utf8_lossy(&sizes).into_owned();
+        for ((path, _), size) in made.iter().zip(sizes.lines()) {
+            if size.parse::<u64>().unwrap_or(u64::MAX) > self.limits.file_bytes {
+                return Err(Refusal::of(path, "gets larger than the limit for one file").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the message of an attempt's commit: the title on one line, then what it belongs to.
+fn message(attempt: &Attempt) -> String {
+    let title: String = attempt.title.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect();
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title: String = title.chars().take(200).collect();
+    let title = if title.is_empty() { "Patch".to_owned() } else { title };
+    format!("{title}\n\nObjective: {}\nWorkorder: {}\n", attempt.objective_id, attempt.work_order_id)
+}
+
+fn object_id(answer: Vec<u8>) -> Result<String, RepositoryError> {
+    let text = String::from_utf8_lossy(&answer).trim_end().to_owned();
+    if is_object_id(&text) {
+        Ok(text)
+    } else {
+        Err(unavailable("git printed something that is no object id"))
+    }
+}
+
+/// Tells whether a complaint is about the machine, not about the patch.
+pub(super) fn is_fault(output: &Output) -> bool {
+    let signs = [
+        "No space left",
+        "unable to write",
+        "unable to create",
+        "Read-only file system",
+        "Input/output error",
+    ];
+    output.code != Some(0) && signs.iter().any(|sign| output.stderr.contains(sign))
+}
+
+fn is_missing(output: &Output) -> bool {
+    let signs =
+        ["failed to unpack tree object", "not a tree object", "Not a valid object name", "bad object"];
+    signs.iter().any(|sign| output.stderr.contains(sign))
+}

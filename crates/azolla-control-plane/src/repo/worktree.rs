@@ -1,0 +1,153 @@
+//! Files of a commit in a directory, for workers that edit files and for checks; and the edits taken from there.
+//!
+//! The directory has a `.git` of its own, for programs that need one. We never use it: edits are read with the mirror,
+//! our own index and the recorded base, so that nothing that is written there runs or hides anything (T7 to T11).
+
+use std::{
+    fs, io,
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+};
+
+use azolla_process::Capture;
+
+use super::{
+    Attempt, GitRepository, RepositoryError, TakeError, Taken, Worktree,
+    git::{Call, unavailable},
+    mirror::{ATTRIBUTES, EXCLUDE},
+    refusal::Refusal,
+    take::is_fault,
+};
+
+/// Bytes of all names of changed files.
+const NAMES_BYTES: usize = 16 << 20;
+/// Changed files together may have this many times the bytes of a patch: most of them is context.
+const TOTAL_FACTOR: u64 = 20;
+
+impl GitRepository {
+    pub(super) async fn files_of(
+        &self,
+        attempt: &Attempt,
+        commit: &str,
+        name: String,
+    ) -> Result<Worktree, RepositoryError> {
+        let base = self.index_of(commit).await?;
+        let place = self.scratch.place(&name)?;
+        let (files, index) = (place.directory().join("files"), place.directory().join("index"));
+        fs::create_dir(&files)
+            .and_then(|()| fs::copy(base.path(), &index).map(drop))
+            .map_err(|error| unavailable(error.to_string()))?;
+        let arguments = ["checkout-index", "--all", "--quiet", "--force", "--index"];
+        let output =
+            self.git.run(Call::new(self.mirror.git_dir(), arguments).work_tree(&files).index(&index)).await?;
+        if output.code != Some(0) {
+            return Err(unavailable(format!("the files cannot be written: {}", output.complaint())));
+        }
+        self.give_git(attempt, commit, &files, &index).map_err(|error| unavailable(error.to_string()))?;
+        let tree = self.write_tree(&index).await?;
+        Ok(Worktree { path: files, tree, place })
+    }
+
+    pub(super) async fn take_edits(
+        &self,
+        attempt: &Attempt,
+        worktree: &Worktree,
+    ) -> Result<Taken, TakeError> {
+        self.mirror.prepare()?;
+        let index = worktree.place.directory().join("index");
+        let changed = self.changed_files(worktree.path(), &index).await?;
+        if changed.is_empty() {
+            return Err(TakeError::NoChange);
+        }
+        self.check_files(worktree.path(), &changed)?;
+        let call =
+            Call::new(self.mirror.git_dir(), ["add", "--all"]).work_tree(worktree.path()).index(&index);
+        let output = self.git.run(call).await?;
+        if output.code != Some(0) {
+            return Err(if is_fault(&output) {
+                unavailable(output.complaint()).into()
+            } else {
+                Refusal::whole(format!("the edits cannot be taken: {}", output.complaint())).into()
+            });
+        }
+        self.commit_index(attempt, &index, None).await
+    }
+
+    /// Returns the paths that differ from the base, ignored new ones left out.
+    async fn changed_files(&self, files: &Path, index: &Path) -> Result<Vec<PathBuf>, TakeError> {
+        let arguments = ["ls-files", "-z", "--modified", "--others", "--exclude-standard"];
+        let call = Call::new(self.mirror.git_dir(), arguments)
+            .work_tree(files)
+            .index(index)
+            .stdout(Capture::All(NAMES_BYTES));
+        let output = self.git.run(call).await?;
+        match output.code {
+            Some(0) => {}
+            Some(_) => return Err(unavailable(format!("git ls-files: {}", output.complaint())).into()),
+            None => return Err(Refusal::whole("the edits touch too many files").into()),
+        }
+        let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()))).collect())
+    }
+
+    /// Refuses what is too much, or no file, before a byte of it is stored.
+    fn check_files(&self, files: &Path, changed: &[PathBuf]) -> Result<(), Refusal> {
+        if changed.len() as u64 > self.limits.files {
+            return Err(Refusal::whole(format!("the edits touch more than {} files", self.limits.files)));
+        }
+        let mut total = 0_u64;
+        for path in changed {
+            let shown = path.to_string_lossy();
+            if path.as_os_str().as_bytes().ends_with(b"/") {
+                return Err(Refusal::of(&shown, "is a repository inside the repository"));
+            }
+            // Not there: deleted, or behind a file that took the place of a directory.
+            let Ok(metadata) = fs::symlink_metadata(files.join(path)) else { continue };
+            if !metadata.is_file() && !metadata.is_symlink() && !metadata.is_dir() {
+                return Err(Refusal::of(&shown, "is neither a file nor a link"));
+            }
+            if metadata.is_file() && metadata.len() > self.limits.file_bytes {
+                let reason =
+                    format!("has more than {} bytes, the limit for one file", self.limits.file_bytes);
+                return Err(Refusal::of(&shown, reason));
+            }
+            total = total.saturating_add(metadata.len());
+        }
+        if total > self.limits.bytes.saturating_mul(TOTAL_FACTOR) {
+            return Err(Refusal::whole("the changed files are too large together"));
+        }
+        Ok(())
+    }
+
+    /// Makes a repository of its own beside the files: the base on the branch, objects borrowed from the mirror.
+    fn give_git(&self, attempt: &Attempt, commit: &str, files: &Path, index: &Path) -> io::Result<()> {
+        let git = files.join(".git");
+        let branch = format!("refs/heads/{}", attempt.branch());
+        let branch_file = git.join(&branch);
+        for directory in [&git.join("objects/info"), &git.join("objects/pack"), &git.join("info")] {
+            fs::create_dir_all(directory)?;
+        }
+        fs::create_dir_all(branch_file.parent().expect("a branch is below refs/heads"))?;
+        fs::write(git.join("HEAD"), format!("ref: {branch}\n"))?;
+        fs::write(branch_file, format!("{commit}\n"))?;
+        fs::write(git.join("config"), config(self.mirror.is_sha256()))?;
+        fs::write(git.join("info/attributes"), ATTRIBUTES)?;
+        fs::write(git.join("info/exclude"), EXCLUDE)?;
+        let mut alternates = self.mirror.objects().into_os_string().into_vec();
+        alternates.push(b'\n');
+        fs::write(git.join("objects/info/alternates"), alternates)?;
+        let shallow = self.mirror.git_dir().join("shallow");
+        if shallow.is_file() {
+            fs::copy(shallow, git.join("shallow"))?;
+        }
+        fs::copy(index, git.join("index")).map(drop)
+    }
+}
+
+fn config(sha256: bool) -> String {
+    let (version, extension) = if sha256 { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
+    format!(
+        "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n{extension}[gc]\n\tauto = 0\n\
+         [user]\n\tname = azolla\n\temail = azolla@localhost.invalid\n"
+    )
+}

@@ -1,0 +1,86 @@
+//! What the gate finds out before its verdict: the patch rebuilt, the base as it is now, the checks (PF-7).
+
+use azolla_exchange_membrane::gates::patch::{ChecksRefused, PatchEvidence, Rebuilt};
+use azolla_protocol::{CheckEvidence, CheckSubject, RunnerStatus};
+use std::time::Duration;
+
+use super::Case;
+use crate::{
+    checks::{self, Check},
+    context::WorkerContext,
+    repo::{RepositoryError, TakeError},
+};
+
+/// What was found out, and about which base.
+pub(super) struct Evidence {
+    pub(super) patch: PatchEvidence,
+    /// The base branch when the gate looked; none if it did not look.
+    pub(super) base_now: Option<String>,
+}
+
+/// Finds everything out that the verdict rests on. A run that failed already needs nothing.
+pub(super) async fn collect(
+    ctx: &WorkerContext,
+    case: &Case,
+    checks: Result<Vec<Check>, ChecksRefused>,
+) -> Result<Evidence, RepositoryError> {
+    let mut patch = PatchEvidence {
+        rebuilt: None,
+        applies_to_current_base: None,
+        checks: Vec::new(),
+        checks_refused: None,
+    };
+    if case.bundle.metadata.runner_status != RunnerStatus::Completed || case.bundle.content.is_empty() {
+        return Ok(Evidence { patch, base_now: None });
+    }
+    ctx.show(&case.attempt.objective_id, "checking the patch", None);
+    let base_now = ctx.repository.base(&case.base_branch).await?;
+    let taken = match ctx.repository.rebuild(&case.attempt, &case.bundle.content).await {
+        Ok(taken) => taken,
+        Err(TakeError::Repository(error)) => return Err(error),
+        Err(error) => {
+            patch.rebuilt = Some(Rebuilt::Refused(error.to_string()));
+            return Ok(Evidence { patch, base_now: Some(base_now) });
+        }
+    };
+    patch.rebuilt = Some(Rebuilt::Commit(taken.commit.clone()));
+    let applies =
+        base_now == case.attempt.base || ctx.repository.applies(&base_now, &case.bundle.content).await?;
+    patch.applies_to_current_base = Some(applies);
+    // The branch in the mirror: set by the runner, repaired here if that was cut short (G-1).
+    ctx.repository.project(&case.attempt, &taken.commit).await?;
+    match checks {
+        Err(refused) => patch.checks_refused = Some(refused),
+        Ok(checks) if applies && !checks.is_empty() => {
+            patch.checks = run_checks(ctx, case, &taken.commit, &checks).await?;
+        }
+        Ok(_) => {}
+    }
+    Ok(Evidence { patch, base_now: Some(base_now) })
+}
+
+/// Runs every check on the patched tree, then on the base, so that an old failure is not put down to the patch.
+async fn run_checks(
+    ctx: &WorkerContext,
+    case: &Case,
+    commit: &str,
+    checks: &[Check],
+) -> Result<Vec<CheckEvidence>, RepositoryError> {
+    let mut evidence = Vec::new();
+    for (subject, commit) in
+        [(CheckSubject::Patched, commit), (CheckSubject::Base, case.attempt.base.as_str())]
+    {
+        let place = ctx.repository.checkout(&case.attempt, commit).await?;
+        for check in checks {
+            let on = match subject {
+                CheckSubject::Patched => "the patch",
+                CheckSubject::Base => "the base",
+            };
+            let limit = Duration::from_millis(check.time_ms);
+            ctx.show(&case.attempt.objective_id, format!("check {} on {on}", check.name), Some(limit));
+            let environment = &ctx.settings.check_environment;
+            evidence.push(checks::run(check, subject, place.path(), place.tree(), environment).await);
+        }
+    }
+    Ok(evidence)
+}

@@ -1,0 +1,155 @@
+//! What a verdict comes to: the run_record, the objective's next state and the pause_state, in one commit (PF-8).
+
+use azolla_exchange_membrane::gates::patch::{AfterFailure, Failure, Verdict};
+use azolla_protocol::{
+    Actor, BlockerKind, BlockerRef, GateEvidence, GateResult, JournalStep, Objective, ObjectiveStatus, RunId,
+    RunRecord, RunnerStatus, Timestamp, Validated,
+    lifecycle::{ObjectiveStep, has_open_blocker},
+};
+use azolla_substrate::{Commit, ObjectiveMark, PauseKey, SubstrateError, Write};
+
+use super::{Case, evidence::Evidence};
+use crate::{
+    context::{WorkerContext, WorkerError},
+    pause::Ending,
+    repo::Published,
+    workers::scheduler::{bounded, machine_blocker},
+};
+
+/// Puts together the gate's one commit.
+pub(super) async fn commit(
+    ctx: &WorkerContext,
+    case: &Case,
+    verdict: &Verdict,
+    evidence: Option<Evidence>,
+    published: Option<Published>,
+) -> Result<Commit, WorkerError> {
+    let now = ctx.read().now().await?;
+    let attempts = attempts(ctx, case).await?;
+    let (step, next, ending) = match verdict {
+        Verdict::Pass(_) => passed(case, published.as_ref(), now),
+        Verdict::Fail(failure) => failed(ctx, case, failure, attempts, now)?,
+    };
+    let pause = ending.pause(&ctx.identity.azolla_id, &case.attempt.objective_id, now)?;
+    let work_order_id = case.attempt.work_order_id.clone();
+    let mut commit = Commit::new(ctx.commit_id(), Actor::Gate)
+        .with(Write::Gate(Validated::new(run_record(case, verdict, now))?))
+        .with(Write::AdvanceObjective {
+            was: ObjectiveMark::from(&case.objective),
+            step,
+            next: Validated::new(next)?,
+        })
+        .with(Write::Pause { key: PauseKey::Workorder(work_order_id.clone()), pause });
+    if let Some(Evidence { patch, base_now: Some(base_now) }) = evidence {
+        commit = commit.with(Write::RecordEvidence(Validated::new(GateEvidence {
+            run_id: RunId::of(&work_order_id),
+            work_order_id,
+            base_commit_sha: Some(base_now),
+            checks: patch.checks,
+            created_at: now,
+        })?));
+    }
+    Ok(commit)
+}
+
+fn run_record(case: &Case, verdict: &Verdict, now: Timestamp) -> RunRecord {
+    let (gate_result, reason) = match verdict {
+        Verdict::Pass(reason) => (GateResult::Pass, reason),
+        Verdict::Fail(failure) => (GateResult::Fail, &failure.reason),
+    };
+    RunRecord {
+        run_id: RunId::of(&case.attempt.work_order_id),
+        work_order_id: case.attempt.work_order_id.clone(),
+        objective_id: case.attempt.objective_id.clone(),
+        output_id: case.bundle.output_id.clone(),
+        gate_result,
+        gate_reason: bounded(reason),
+        commit_sha: case
+            .bundle
+            .metadata
+            .more
+            .get("commit_sha")
+            .and_then(|sha| sha.as_str())
+            .map(str::to_owned),
+        created_at: now,
+    }
+}
+
+/// PASS: DONE, unless a blocker came in meanwhile (S-e, S-f).
+fn passed<'a>(
+    case: &Case,
+    published: Option<&'a Published>,
+    now: Timestamp,
+) -> (ObjectiveStep, Objective, Ending<'a>) {
+    let mut next = Objective { updated_at: now, ..case.objective.objective.clone() };
+    if has_open_blocker(&next) {
+        next.status = ObjectiveStatus::Blocked;
+        next.blocked_reason = Some(open_blockers(&next));
+        return (ObjectiveStep::GateFailBlock, next, Ending::PassedButBlocked);
+    }
+    next.status = ObjectiveStatus::Done;
+    (ObjectiveStep::GatePass, next, Ending::RunComplete { published: published.unwrap_or(&Published::Done) })
+}
+
+/// FAIL: another attempt by itself, or BLOCKED with a blocker that says why (S-f, S-g, S-m).
+fn failed<'a>(
+    ctx: &WorkerContext,
+    case: &Case,
+    failure: &'a Failure,
+    attempts: u64,
+    now: Timestamp,
+) -> Result<(ObjectiveStep, Objective, Ending<'a>), WorkerError> {
+    let mut next = Objective { updated_at: now, ..case.objective.objective.clone() };
+    let cancelled = next.metadata.remove("cancel").is_some();
+    let over_budget = case.bundle.metadata.runner_status == RunnerStatus::BudgetExhausted;
+    // A blocker of the operator's, added meanwhile, is a reason not to go on alone (S-f).
+    let again = !cancelled
+        && failure.next == AfterFailure::Retry
+        && attempts < ctx.settings.attempts_max
+        && !has_open_blocker(&next);
+    next.blocked_on.push(BlockerRef {
+        blocker_id: machine_blocker(&next.objective_id, case.objective.todo_entry)?,
+        kind: if is_setup(case) { BlockerKind::EnvironmentAccess } else { BlockerKind::UserInput },
+        description: bounded(&failure.reason),
+        resolved: again,
+    });
+    if again {
+        next.status = ObjectiveStatus::Todo;
+        next.blocked_reason = None;
+        let attempts_max = ctx.settings.attempts_max;
+        return Ok((
+            ObjectiveStep::GateFailRetry,
+            next,
+            Ending::Retried { attempt: attempts + 1, attempts_max, over_budget },
+        ));
+    }
+    next.status = ObjectiveStatus::Blocked;
+    next.blocked_reason = Some(bounded(&failure.reason));
+    let (step, ending) = match &failure.next {
+        _ if cancelled => (ObjectiveStep::Cancel, Ending::Cancelled),
+        AfterFailure::Block(Some(action)) => {
+            (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: Some(action) })
+        }
+        _ if over_budget => (ObjectiveStep::GateFailBlock, Ending::BudgetExhausted),
+        _ => (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: None }),
+    };
+    Ok((step, next, ending))
+}
+
+fn is_setup(case: &Case) -> bool {
+    case.bundle.metadata.more.get("failure").is_some_and(|failure| failure == "SETUP")
+}
+
+fn open_blockers(objective: &Objective) -> String {
+    let open = objective.blocked_on.iter().filter(|blocker| !blocker.resolved);
+    bounded(&open.map(|blocker| blocker.description.as_str()).collect::<Vec<_>>().join("; "))
+}
+
+/// Attempts since the operator's last step that put the objective into TODO, this one included (O-1). They are
+/// counted in the journal, so that no restart or takeover resets them.
+async fn attempts(ctx: &WorkerContext, case: &Case) -> Result<u64, SubstrateError> {
+    let journal = ctx.read().journal_of(case.attempt.objective_id.as_str()).await?;
+    let entered = |step| matches!(step, JournalStep::Sb | JournalStep::Sh | JournalStep::Si);
+    let since = journal.iter().rposition(|entry| entered(entry.step)).map_or(0, |at| at + 1);
+    Ok(journal[since..].iter().filter(|entry| entry.step == JournalStep::Sc).count() as u64)
+}

@@ -1,0 +1,284 @@
+//! Gate: PF-7 and PF-8, every way out. Checks on real files are in `tests/repo` and in the program's tests.
+
+use std::sync::Arc;
+
+use azolla_control_plane::{
+    RepositoryFile, RepositoryFileReader, Tick,
+    repo::{Published, RepositoryError},
+};
+use azolla_protocol::{
+    BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, PauseReason,
+    PauseState, ResourceRef, RunId, RunRecord, lifecycle::has_open_blocker,
+};
+use azolla_testkit::{Answer, Backend, MemoryRepository, ScriptedDiazotroph, World, cycle::LEASE_MS};
+
+use crate::runner::{bundle, workorder};
+
+async fn run(world: &World, id: &ObjectiveId, entry: u64) -> RunRecord {
+    let found = world.store.read().run_of(&workorder(id, entry)).await.expect("a read");
+    found.expect("the workorder has its run_record")
+}
+
+async fn pause(world: &World) -> PauseState {
+    let mut pauses = world.store.read().current_pause_states().await.expect("a read");
+    assert_eq!(pauses.len(), 1);
+    pauses.remove(0)
+}
+
+fn text(patch: &str) -> Answer {
+    Answer::Outcome(GenerationOutcome::Text(patch.to_owned()))
+}
+
+fn broken() -> Answer {
+    text("BROKEN")
+}
+
+/// PF-7, PF-8, S-e: every condition holds.
+#[tokio::test]
+async fn pf7_pf8_a_pass_is_done_and_waits_for_the_operator() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let run = run(&world, &id, 1).await;
+    let commit = bundle(&world, &id).await.metadata.more["commit_sha"].as_str().map(str::to_owned);
+    assert_eq!((run.gate_result, run.commit_sha), (GateResult::Pass, commit.clone()));
+    let stored = world.objective(&id).await;
+    assert_eq!((stored.objective.status, stored.waiting), (ObjectiveStatus::Done, true));
+    let pause = pause(&world).await;
+    assert_eq!(pause.reason, PauseReason::RunComplete);
+    assert_eq!(
+        pause.prioritized_actions,
+        [
+            format!("Review PR on azolla/{id}: azolla review {id}"),
+            format!("Confirm completion: azolla objective confirm {id}"),
+        ]
+    );
+    assert_eq!(world.repository.published(&format!("azolla/{id}")), commit);
+    let evidence = world.store.read().evidence_of(&RunId::of(&workorder(&id, 1))).await.expect("a read");
+    assert_eq!(
+        evidence.and_then(|evidence| evidence.base_commit_sha).as_deref(),
+        Some(MemoryRepository::BASE)
+    );
+    // W-5: one workorder, one run record.
+    assert_eq!(world.gate().await, Tick::Idle);
+}
+
+/// G-2: a branch that cannot be moved does not undo the PASS; the pause_state says so.
+#[tokio::test]
+async fn g2_a_branch_that_is_not_moved_is_named_in_the_pause_state() {
+    let world = World::new(Backend::Sqlite).await;
+    world.repository.publish_as(Published::ByHand {
+        reason: "the branch is checked out".into(),
+        command: "git fetch mirror".into(),
+    });
+    let id = world.executed().await;
+    world.gate().await;
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);
+    assert_eq!(
+        pause(&world).await.prioritized_actions[1],
+        "Fetch the branch by hand (the branch is checked out): git fetch mirror"
+    );
+}
+
+/// PF-8, S-g, PF-4: a first FAIL goes back to TODO, and the next prompt has its reason.
+#[tokio::test]
+async fn pf8_a_first_failure_is_tried_again_with_its_reason_in_the_prompt() {
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([broken(), text("good")])).await;
+    let id = world.executed().await;
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let first = run(&world, &id, 1).await;
+    assert_eq!((first.gate_result, first.commit_sha), (GateResult::Fail, None));
+    let objective = world.objective(&id).await.objective;
+    assert_eq!((objective.status, objective.blocked_reason.as_deref()), (ObjectiveStatus::Todo, None));
+    assert_eq!(objective.blocked_on.len(), 1);
+    assert!(objective.blocked_on[0].resolved, "resolved by the retry");
+    let said = pause(&world).await;
+    assert_eq!(said.reason, PauseReason::GateFailed);
+    assert_eq!(said.prioritized_actions, ["Nothing is needed: attempt 2 of 2 is scheduled"]);
+
+    world.run_to_pause().await.expect("the second attempt");
+    let prompts = world.diazotroph().prompts();
+    assert!(prompts[1].contains("Attempt 1 failed") && prompts[1].contains("the patch does not apply"));
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);
+    let snapshot = azolla_protocol::SnapshotId::new(format!("snap-{}-2", id.body())).expect("an id");
+    let snapshot = world.store.read().context_snapshot(&snapshot).await.expect("a read").expect("it");
+    assert_eq!(snapshot.related_yield_refs, [bundle(&world, &id).await.output_id]);
+}
+
+/// PF-8, S-f: no attempt is left.
+#[tokio::test]
+async fn pf8_the_last_failure_blocks_with_a_blocker_that_says_why() {
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([broken()])).await;
+    let id = world.approved().await;
+    world.run_to_pause().await.expect("two attempts");
+    assert_eq!(world.diazotroph().calls(), 2);
+    let stored = world.objective(&id).await;
+    assert_eq!((stored.objective.status, stored.waiting), (ObjectiveStatus::Blocked, true));
+    assert_eq!(stored.objective.blocked_reason, Some(run(&world, &id, 2).await.gate_reason));
+    assert_eq!(stored.objective.blocked_on.iter().filter(|blocker| !blocker.resolved).count(), 1);
+    assert_eq!(
+        pause(&world).await.prioritized_actions,
+        [
+            format!("Review gate failure reason: azolla review {id}"),
+            format!("Refine objective and retry: azolla objective retry {id}"),
+        ]
+    );
+    // O-1: the operator's step begins a new count.
+    world.operator().retry(&id, None).await.expect("a retry");
+    world.run_to_pause().await.expect("two more attempts");
+    assert_eq!(world.diazotroph().calls(), 4);
+}
+
+/// PF-7, PF-8: BUDGET_EXHAUSTED fails with that reason, and the pause_state says so.
+#[tokio::test]
+async fn pf7_pf8_an_exhausted_budget_is_its_own_reason() {
+    let over = Answer::Outcome(GenerationOutcome::OverBudget { said: String::new() });
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([over])).await;
+    let id = world.approved().await;
+    world.run_to_pause().await.expect("two attempts");
+    assert!(run(&world, &id, 2).await.gate_reason.contains("BUDGET_EXHAUSTED"));
+    let said = pause(&world).await;
+    assert_eq!(said.reason, PauseReason::BudgetExhausted);
+    assert_eq!(said.prioritized_actions.len(), 2);
+    world.operator().retry(&id, Some(1_200_000)).await.expect("a larger budget");
+    world.readiness().await;
+    world.scheduler().await;
+    let stored = world.store.read().workorder(&workorder(&id, 3)).await.expect("a read").expect("it");
+    assert_eq!(stored.workorder.budget_ms, 1_200_000);
+}
+
+/// PF-8: what another attempt cannot help goes straight to BLOCKED.
+#[tokio::test]
+async fn pf8_a_missing_credential_blocks_at_once() {
+    let failed = GenerationOutcome::Failed { kind: FailureKind::Setup, reason: "no key".into() };
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Outcome(failed)])).await;
+    let id = world.approved().await;
+    world.run_to_pause().await.expect("one attempt");
+    assert_eq!(world.diazotroph().calls(), 1);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    assert_eq!(objective.blocked_on[0].kind, BlockerKind::EnvironmentAccess);
+}
+
+/// PF-7: a base that moved on is no obstacle unless the patch no longer applies to it.
+#[tokio::test]
+async fn pf7_the_patch_has_to_apply_to_the_base_as_it_is_now() {
+    let moved = "2222222222222222222222222222222222222222";
+    for (conflicts, result) in [(false, GateResult::Pass), (true, GateResult::Fail)] {
+        let world = World::new(Backend::Sqlite).await;
+        let id = world.executed().await;
+        world.repository.move_base(moved, conflicts);
+        world.gate().await;
+        assert_eq!(run(&world, &id, 1).await.gate_result, result);
+        let evidence = world.store.read().evidence_of(&RunId::of(&workorder(&id, 1))).await.expect("a read");
+        assert_eq!(evidence.and_then(|evidence| evidence.base_commit_sha).as_deref(), Some(moved));
+    }
+}
+
+/// S-f: a PASS while the operator had added a blocker ends BLOCKED.
+#[tokio::test]
+async fn sf_a_blocker_that_came_in_meanwhile_blocks_a_pass() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.operator().block(&id, "legal has to look", BlockerKind::UserInput).await.expect("a blocker");
+    world.gate().await;
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Pass);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    assert!(has_open_blocker(&objective));
+    assert_eq!(pause(&world).await.reason, PauseReason::Blocked);
+}
+
+/// S-m: a cancelled run has its bundle, a FAIL record, and ends BLOCKED.
+#[tokio::test]
+async fn sm_a_cancelled_run_ends_blocked() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    world.gate().await;
+    let run = run(&world, &id, 1).await;
+    assert_eq!(run.gate_result, GateResult::Fail);
+    assert_eq!(run.gate_reason, "the operator cancelled the run");
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
+    assert_eq!(world.repository.published(&format!("azolla/{id}")), None);
+    world.operator().retry(&id, None).await.expect("it can be run again");
+    world.run_to_pause().await.expect("the second run");
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);
+}
+
+/// R13: checks of a file that nobody pinned are not run, and the one action says how to pin it.
+#[tokio::test]
+async fn r13_an_untrusted_repository_file_pauses_with_one_action() {
+    struct Distrust;
+    impl RepositoryFileReader for Distrust {
+        fn read(&self, _bytes: &[u8]) -> RepositoryFile {
+            RepositoryFile::Untrusted { action: "Look at it and pin it: azolla trust".into() }
+        }
+    }
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.repository_file = Arc::new(Distrust);
+    world.repository.put(".azolla.toml", b"checks = []");
+    let id = world.executed().await;
+    world.gate().await;
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
+    assert_eq!(pause(&world).await.prioritized_actions, ["Look at it and pin it: azolla trust"]);
+    assert_eq!(world.repository.published(&format!("azolla/{id}")), None);
+}
+
+/// W-7: after three gate runs without an outcome it is a FAIL, without another look.
+#[tokio::test]
+async fn w7_a_workorder_that_kills_its_gate_fails() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    for _ in 0..3 {
+        world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+        world.store.advance(LEASE_MS).await;
+    }
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let run = run(&world, &id, 1).await;
+    assert_eq!(run.gate_result, GateResult::Fail);
+    assert_eq!(run.gate_reason, "3 gate runs ended without a result");
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
+}
+
+/// W-7: a repository that stays away is counted by the gate too, and in the end is a FAIL.
+#[tokio::test]
+async fn w7_a_repository_that_stays_away_is_a_fail_in_the_end() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    let away = || RepositoryError::Unavailable("no route to host".into());
+    world.repository.fail_next([away(), away(), away()]);
+    for _ in 0..3 {
+        assert!(matches!(world.gate().await, Tick::Waiting(_)));
+        world.as_another_owner();
+    }
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
+}
+
+/// A repository that is gone when the gate looks is a FAIL with what to do, and nothing is lost.
+#[tokio::test]
+async fn pf7_a_repository_that_disappeared_is_a_fail_with_its_action() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.repository.fail_next([RepositoryError::Unusable {
+        what: "/repos/app is not there".into(),
+        action: "Put it back, then: azolla objective retry".into(),
+    }]);
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_reason, "/repos/app is not there");
+    assert_eq!(pause(&world).await.prioritized_actions, ["Put it back, then: azolla objective retry"]);
+}
+
+/// S-i, PF-4: what the operator said about a rejected result is in the next prompt.
+#[tokio::test]
+async fn si_pf4_feedback_goes_into_the_next_snapshot() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.gate().await;
+    world.operator().reject(&id, None, "also handle -0.5").await.expect("rejected");
+    world.run_to_pause().await.expect("the next run");
+    let prompts = world.diazotroph().prompts();
+    assert!(prompts[1].contains("also handle -0.5"), "{}", prompts[1]);
+    assert!(prompts[1].contains("passed its checks and was not accepted"));
+}

@@ -1,0 +1,8 @@
+//! The patch flow by hand-driven ticks on a real store (PROTOCOL.md 6 and 7.1).
+
+mod gate;
+mod poll;
+mod readiness;
+mod runner;
+mod scheduler;
+mod takeover;

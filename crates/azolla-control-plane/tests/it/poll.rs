@@ -1,0 +1,79 @@
+//! The poll loop: it ends when nothing is left, is woken by changes, and gives work back when asked to stop.
+
+use std::{sync::Arc, time::Duration};
+
+use azolla_control_plane::{
+    WorkerContext, WorkerError,
+    poll::{self, Until},
+};
+use azolla_protocol::ObjectiveStatus;
+use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World};
+use tokio::{sync::watch, time::timeout};
+
+use crate::runner::workorder;
+
+/// Far more than any of these takes, and less than the loop's own interval.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Runs the loop of a world whose parts it takes.
+async fn run(ctx: WorkerContext, until: Until, stop: &watch::Sender<bool>) -> Result<(), WorkerError> {
+    timeout(SOON, poll::run(vec![Arc::new(ctx)], until, stop)).await.expect("it ends")
+}
+
+/// Section 6: a whole flow, a retry included, on wake-ups alone.
+#[tokio::test]
+async fn a_run_until_idle_takes_every_approved_objective_to_its_pause() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let world = World::new(backend).await;
+        let ids = [world.approved().await, world.approved().await, world.approved().await];
+        let World { store, ctx, stop, .. } = world;
+        run(ctx, Until::Idle, &stop).await.expect("no error");
+        for id in ids {
+            let stored = store.read().objective(&id).await.expect("a read").expect("it");
+            assert_eq!(stored.objective.status, ObjectiveStatus::Done);
+        }
+    }
+}
+
+/// O-3: what waits for the operator is not waited for.
+#[tokio::test]
+async fn a_run_until_idle_ends_at_the_review_limit() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.room.review_limit = 1;
+    for _ in 0..3 {
+        world.approved().await;
+    }
+    let World { store, ctx, stop, .. } = world;
+    run(ctx, Until::Idle, &stop).await.expect("no error");
+    let stream = store.read().stream().await.expect("a read");
+    assert_eq!((stream.open, stream.waiting), (0, 1));
+}
+
+/// A commit of another process wakes the loop; being asked to stop ends it, with the claim given back.
+#[tokio::test]
+async fn a_run_is_woken_from_outside_and_stops_in_good_order() {
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Hang])).await;
+    let other = world.store.open_again().await.expect("a second program on the file");
+    let id = world.created().await;
+    let World { store, ctx, stop, .. } = world;
+    let asked = ctx.stopping.clone();
+    let operator = azolla_control_plane::operator::Operator {
+        substrate: &*other,
+        identity: &ctx.identity.clone(),
+        ids: &*ctx.ids.clone(),
+        who: "operator",
+    };
+    let running = run(ctx, Until::Stopped, &stop);
+    let drive = async {
+        operator.approve(&id).await.expect("approved by another program");
+        while store.read().claim(&(&workorder(&id, 1)).into()).await.expect("a read").is_none() {
+            tokio::task::yield_now().await;
+        }
+        stop.send_replace(true);
+    };
+    let (ended, ()) = tokio::join!(running, async { timeout(SOON, drive).await.expect("it was woken") });
+    ended.expect("no error");
+    assert!(*asked.borrow());
+    let stored = store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it");
+    assert_eq!(stored.claim_count, 0, "given back, not lost");
+}

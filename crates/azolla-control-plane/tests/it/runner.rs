@@ -1,0 +1,243 @@
+//! Runner: PF-6, every way out, and one bundle per workorder whatever happens.
+
+use std::time::Duration;
+
+use azolla_control_plane::Tick;
+use azolla_protocol::{
+    EventId, FailureKind, GenerationOutcome, LeaseLength, ObjectiveId, OutputBundle, ResourceRef,
+    RunnerStatus, Timestamp, WorkOrderId, WorkorderStatus,
+};
+use azolla_testkit::{
+    Answer, Backend, MemoryRepository, ScriptedDiazotroph, World, cycle::LEASE_MS, diazotroph::PATCH,
+    repository::BROKEN_PATCH,
+};
+
+pub(crate) fn workorder(id: &ObjectiveId, entry: u64) -> WorkOrderId {
+    WorkOrderId::of(&EventId::for_entry(id, entry).expect("a short id"))
+}
+
+pub(crate) async fn bundle(world: &World, id: &ObjectiveId) -> OutputBundle {
+    let found = world.store.read().output_of(&workorder(id, 1)).await.expect("a read");
+    found.expect("the workorder has its bundle")
+}
+
+/// A hanging provider under a short lease; the store's clock moves only by hand.
+async fn hanging(budget_ms: u64) -> World {
+    let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Hang])).await;
+    world.ctx.settings.lease = LeaseLength::new(SHORT_LEASE_MS).expect("a lease");
+    world.ctx.settings.budget_patch_ms = budget_ms;
+    world
+}
+
+const SHORT_LEASE_MS: u64 = 3_000;
+
+async fn answering(outcome: GenerationOutcome) -> World {
+    World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Outcome(outcome)])).await
+}
+
+/// PF-6c: the bundle of a patch that applies.
+#[tokio::test]
+async fn pf6_a_patch_that_applies_is_completed() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::Completed);
+    assert_eq!(bundle.content, PATCH);
+    assert_eq!(bundle.title, "Round half up");
+    assert_eq!(bundle.metadata.more["branch_name"], format!("azolla/{id}"));
+    assert_eq!(bundle.metadata.more["base_commit_sha"], MemoryRepository::BASE);
+    let draft = bundle.metadata.more["pr_description_draft"].as_str().expect("a text");
+    assert!(draft.contains("- 0.5 rounds to 1") && draft.contains("src/lib.rs"), "{draft}");
+    // G-1: the mirror's branch follows the durable bundle.
+    let commit = bundle.metadata.more["commit_sha"].as_str().map(str::to_owned);
+    assert_eq!(world.repository.branch(&format!("azolla/{id}")), commit);
+    let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it");
+    assert_eq!(stored.workorder.status, WorkorderStatus::Executed);
+    // B-3: what it cost is recorded with it.
+    let usage = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
+    assert_eq!(usage.iter().map(|usage| usage.requests).collect::<Vec<_>>(), [1]);
+    // W-5: another look runs nothing.
+    assert_eq!(world.runner().await, Tick::Idle);
+    assert_eq!(world.diazotroph().calls(), 1);
+}
+
+/// PF-6b: the attempted patch is kept, with why it did not apply.
+#[tokio::test]
+async fn pf6_a_patch_that_does_not_apply_is_kept_with_its_reason() {
+    let world = answering(GenerationOutcome::Text(format!("{BROKEN_PATCH} hunk"))).await;
+    let id = world.executed().await;
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::PatchApplyFailed);
+    assert_eq!(bundle.content, format!("{BROKEN_PATCH} hunk"));
+    assert_eq!(bundle.notes, "src/lib.rs: the patch does not apply");
+    assert_eq!(world.repository.branch(&format!("azolla/{id}")), None);
+}
+
+/// PF-6d: a provider that failed for good, and a change that is none.
+#[tokio::test]
+async fn pf6_a_failed_generation_has_empty_content_and_the_reason() {
+    let refused = GenerationOutcome::Failed { kind: FailureKind::Setup, reason: "no key".into() };
+    let world = answering(refused).await;
+    let id = world.executed().await;
+    let failed = bundle(&world, &id).await;
+    assert_eq!(failed.metadata.runner_status, RunnerStatus::GenerationFailed);
+    assert_eq!((failed.content.as_str(), failed.notes.as_str()), ("", "no key"));
+    assert_eq!(failed.metadata.more["failure"], "SETUP");
+
+    let world = answering(GenerationOutcome::Text(String::new())).await;
+    let id = world.executed().await;
+    let unchanged = bundle(&world, &id).await;
+    assert_eq!(unchanged.metadata.runner_status, RunnerStatus::GenerationFailed);
+    assert_eq!(unchanged.notes, "The worker changed nothing.");
+}
+
+/// PF-6a: the provider says that the budget is over.
+#[tokio::test]
+async fn pf6_a_budget_that_is_over_yields_an_empty_bundle() {
+    let world = answering(GenerationOutcome::OverBudget { said: "reading".into() }).await;
+    let id = world.executed().await;
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::BudgetExhausted);
+    assert_eq!(bundle.content, "");
+    assert_eq!(bundle.notes, "The budget of 600000 ms was over before the work was complete.\nreading");
+}
+
+/// PF-6a, B-2: a provider that never returns is dropped at the end of the budget.
+#[tokio::test]
+async fn pf6_b2_a_hanging_provider_is_dropped_at_the_end_of_its_budget() {
+    let world = hanging(50).await;
+    let id = world.scheduled().await;
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::BudgetExhausted);
+}
+
+/// C-3, C-7: while work goes on, the lease is renewed every third of it.
+#[tokio::test]
+async fn c3_c7_the_lease_is_renewed_while_work_goes_on() {
+    let world = hanging(2_000).await;
+    let id = world.scheduled().await;
+    let resource = ResourceRef::from(&workorder(&id, 1));
+    let renewed = async {
+        loop {
+            let claim = world.store.read().claim(&resource).await.expect("a read");
+            if let Some(claim) = claim {
+                // By the store's clock, which the test moves, a renewal is seen as a later end.
+                world.store.advance(1).await;
+                let moved = until_renewed(&world, &resource, claim.lease_expires_at).await;
+                return moved;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let (tick, renewed) = tokio::join!(world.runner(), renewed);
+    assert_eq!((tick, renewed), (Tick::Advanced, true));
+}
+
+async fn until_renewed(world: &World, resource: &ResourceRef, before: Timestamp) -> bool {
+    loop {
+        let claim = world.store.read().claim(resource).await.expect("a read").expect("it stays");
+        if claim.lease_expires_at > before {
+            return true;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// PF-6e, C-3: a lost lease stops the work at the next renewal, and nothing is written.
+#[tokio::test]
+async fn pf6_c3_a_lost_lease_stops_the_work_and_writes_nothing() {
+    let world = hanging(600_000).await;
+    let id = world.scheduled().await;
+    let resource = ResourceRef::from(&workorder(&id, 1));
+    let expire = async {
+        while world.store.read().claim(&resource).await.expect("a read").is_none() {
+            tokio::task::yield_now().await;
+        }
+        world.store.advance(LEASE_MS).await;
+    };
+    let (tick, ()) = tokio::join!(world.runner(), expire);
+    assert_eq!(tick, Tick::Advanced);
+    assert_eq!(world.store.read().output_of(&workorder(&id, 1)).await.expect("a read"), None);
+}
+
+/// B-2: what a lost claim used is gone, for whoever comes next.
+#[tokio::test]
+async fn b2_takeovers_share_one_budget() {
+    let world = hanging(60_050).await;
+    let id = world.scheduled().await;
+    // A claim that is lost is charged up to its lease's end: 60 s of the budget. The downtime after it is free.
+    world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+    world.store.advance(LEASE_MS + 500_000).await;
+    assert_eq!(world.runner().await, Tick::Advanced);
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::BudgetExhausted);
+    assert_eq!(bundle.metadata.elapsed_ms, 60_000, "the store's clock stood still in the second claim");
+    assert_eq!(world.diazotroph().calls(), 1);
+}
+
+/// B-2: a budget that is used up before the claim starts nothing.
+#[tokio::test]
+async fn b2_an_empty_budget_starts_nothing() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.budget_patch_ms = 60_000;
+    let id = world.scheduled().await;
+    world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+    world.store.advance(LEASE_MS).await;
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(world.diazotroph().calls(), 0);
+    assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::BudgetExhausted);
+}
+
+/// W-7: after three claims without an outcome the workorder gets its terminal bundle.
+#[tokio::test]
+async fn w7_a_workorder_that_kills_its_runner_ends_in_a_bundle() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    for _ in 0..3 {
+        world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+        world.store.advance(LEASE_MS).await;
+    }
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(world.diazotroph().calls(), 0);
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::GenerationFailed);
+    assert_eq!(bundle.metadata.more["failure"], "POISON");
+}
+
+/// S-m: a cancelled run stops at the next renewal and still leaves its bundle.
+#[tokio::test]
+async fn sm_a_cancelled_run_stops_at_its_next_renewal() {
+    let world = hanging(600_000).await;
+    let id = world.scheduled().await;
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    assert_eq!(world.runner().await, Tick::Advanced);
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.more["failure"], "CANCELLED");
+    assert_eq!(bundle.notes, "The operator cancelled the run.");
+}
+
+/// C-8: a workorder that somebody holds is waited for, as long as its lease lasts.
+#[tokio::test]
+async fn c8_a_held_workorder_is_waited_for() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+    assert_eq!(world.runner().await, Tick::Waiting(Duration::from_millis(60_000)));
+    assert_eq!(world.diazotroph().calls(), 0);
+}
+
+/// A process that is asked to end gives its claim back at once, and it is not counted.
+#[tokio::test]
+async fn a_run_that_is_asked_to_stop_gives_its_claim_back() {
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Hang])).await;
+    let id = world.scheduled().await;
+    let stop = async {
+        tokio::task::yield_now().await;
+        world.stop.send_replace(true);
+    };
+    let (tick, ()) = tokio::join!(world.runner(), stop);
+    assert_eq!(tick, Tick::Idle);
+    let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it");
+    assert_eq!((stored.workorder.status, stored.claim_count), (WorkorderStatus::Created, 0));
+    world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+}

@@ -1,0 +1,277 @@
+//! Scheduler: PF-1 to PF-5, every way out.
+
+use azolla_control_plane::{Tick, repo::RepositoryError};
+use azolla_protocol::{
+    Actor, BlockerKind, Event, EventId, EventType, ObjectiveId, ObjectiveStatus, PauseReason,
+    ProcessedReason, ResourceRef, SnapshotId, WorkOrderId, WorkorderStatus,
+};
+use azolla_substrate::{StreamRoom, Write};
+use azolla_testkit::{Backend, MemoryRepository, World, cycle::valid, store::azolla_id};
+
+fn first_event(id: &ObjectiveId) -> EventId {
+    EventId::for_entry(id, 1).expect("a short id")
+}
+
+async fn reason(world: &World, event: &EventId) -> Option<ProcessedReason> {
+    world.store.read().event(event).await.expect("a read").expect("the event").event.processed_reason
+}
+
+/// PF-1: the oldest event first, one at a time.
+#[tokio::test]
+async fn pf1_the_oldest_event_is_scheduled_first() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.room = StreamRoom { max_concurrent: 3, review_limit: 0 };
+    let first = world.approved().await;
+    world.readiness().await;
+    world.store.advance(1_000).await;
+    let second = world.approved().await;
+    world.readiness().await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&first).await.objective.status, ObjectiveStatus::InProgress);
+    assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::Todo);
+}
+
+/// PF-1, C-8, W-3: an event that somebody else holds does not stop the one behind it.
+#[tokio::test]
+async fn pf1_c8_w3_a_held_event_is_passed_over() {
+    let world = World::new(Backend::Sqlite).await;
+    let first = world.approved().await;
+    world.readiness().await;
+    world.store.advance(1_000).await;
+    let second = world.approved().await;
+    world.readiness().await;
+    world.store.granted(&ResourceRef::from(&first_event(&first))).await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&first).await.objective.status, ObjectiveStatus::Todo);
+    assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::InProgress);
+}
+
+/// PF-2: an event of an objective that is not there.
+#[tokio::test]
+async fn pf2_a_missing_objective_is_a_reason_of_its_own() {
+    let world = World::new(Backend::Sqlite).await;
+    let event_id = EventId::new("evt-nobody-1").expect("an id");
+    let event = Event {
+        event_id: event_id.clone(),
+        event_type: EventType::TicketReady,
+        resource_id: "obj-nobody".into(),
+        azolla_id: azolla_id(),
+        created_at: world.store.now().await,
+        processed: false,
+        processed_reason: None,
+        processed_at: None,
+    };
+    world.store.done(Actor::Readiness, Write::EmitEvent { event: valid(event), entry: Some(1) }).await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(reason(&world, &event_id).await, Some(ProcessedReason::MissingTicket));
+}
+
+/// PF-2: an objective that left TODO before its event was looked at.
+#[tokio::test]
+async fn pf2_an_objective_that_is_not_todo_is_not_executable() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.operator().withdraw(&id).await.expect("back to NEW");
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::NonExecutableStatus));
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::New);
+}
+
+/// W-1: an event whose entry is over is not executable, though the objective is TODO again.
+#[tokio::test]
+async fn w1_an_event_of_an_earlier_entry_is_not_executable() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.operator().withdraw(&id).await.expect("back to NEW");
+    world.operator().approve(&id).await.expect("TODO again");
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::NonExecutableStatus));
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Todo);
+}
+
+/// S-o: an archived objective is never scheduled, and goes on when it comes back.
+#[tokio::test]
+async fn so_an_archived_objective_waits_and_comes_back() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.operator().archive(&id).await.expect("archived");
+    assert_eq!(world.scheduler().await, Tick::Idle);
+    assert_eq!(reason(&world, &first_event(&id)).await, None);
+    world.operator().unarchive(&id).await.expect("back");
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::InProgress);
+}
+
+/// PF-3a: an open blocker.
+#[tokio::test]
+async fn pf3_an_open_blocker_blocks_and_pauses() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    let stored = world.objective(&id).await;
+    let mut next = stored.objective.clone();
+    next.blocked_on.push(azolla_protocol::BlockerRef {
+        blocker_id: "blk-key".parse().expect("an id"),
+        kind: BlockerKind::UserInput,
+        description: "which rounding?".into(),
+        resolved: false,
+    });
+    world
+        .store
+        .done(Actor::Operator, Write::EditObjective { was: (&stored).into(), next: valid(next) })
+        .await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    assert_eq!(objective.blocked_reason.as_deref(), Some("which rounding?"));
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Blocked));
+    let pauses = world.store.read().current_pause_states().await.expect("a read");
+    assert_eq!(pauses.len(), 1);
+    assert_eq!(pauses[0].reason, PauseReason::Blocked);
+    assert_eq!(
+        pauses[0].prioritized_actions,
+        [
+            format!("Resolve blockers for {id}: azolla objective show {id}"),
+            format!("Re-emit TICKET_READY after resolution: azolla objective unblock {id}"),
+        ]
+    );
+}
+
+/// PF-3b: a repository that only the operator can bring back.
+#[tokio::test]
+async fn pf3_an_unusable_repository_blocks_with_a_blocker_of_the_machine() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.repository.fail_next([RepositoryError::Unusable {
+        what: "branch main is not there".into(),
+        action: "Name another branch".into(),
+    }]);
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    assert_eq!(objective.blocked_on.len(), 1);
+    assert_eq!(objective.blocked_on[0].kind, BlockerKind::EnvironmentAccess);
+    assert_eq!(objective.blocked_on[0].blocker_id.as_str(), format!("blk-{}-1", id.body()));
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Blocked));
+    world.operator().retry(&id, None).await.expect("a machine's blocker is resolved by retry");
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Todo);
+}
+
+/// PF-3b, W-7: a fault that may pass backs off, is counted, and in the end blocks.
+#[tokio::test]
+async fn pf3_w7_a_fault_that_never_passes_blocks_after_three_tries() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    let away = || RepositoryError::Unavailable("no route to host".into());
+    world.repository.fail_next([away(), away(), away()]);
+    for tries in 1..=3 {
+        assert!(matches!(world.scheduler().await, Tick::Waiting(_)), "it waits after try {tries}");
+        let stored = world.store.read().event(&first_event(&id)).await.expect("a read").expect("the event");
+        assert_eq!((stored.claim_count, stored.event.processed), (tries, false));
+        assert!(
+            matches!(world.scheduler().await, Tick::Waiting(_)),
+            "and is not tried again before its time"
+        );
+        // Another process start does not know of the wait, but the count is the store's.
+        world.as_another_owner();
+    }
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Blocked));
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
+}
+
+/// PF-3b: a prompt that is too large cannot be built (O-1).
+#[tokio::test]
+async fn pf3_a_prompt_over_its_limit_blocks() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.prompt_bytes = 200;
+    let id = world.approved().await;
+    world.readiness().await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    assert!(objective.blocked_reason.is_some_and(|reason| reason.contains("200 are allowed")));
+}
+
+/// PF-4: what a first snapshot says.
+#[tokio::test]
+async fn pf4_the_snapshot_names_the_commit_the_branch_and_the_version() {
+    let world = World::new(Backend::Sqlite).await;
+    world.repository.put("src/lib.rs", b"");
+    let id = world.scheduled().await;
+    let read = world.store.read();
+    let snapshot =
+        read.context_snapshot(&SnapshotId::of(&first_event(&id))).await.expect("a read").expect("it");
+    let metadata = snapshot.metadata.expect("a patch has metadata");
+    assert_eq!(snapshot.repo_commit_sha.as_deref(), Some(MemoryRepository::BASE));
+    assert_eq!(metadata["commit_sha"], MemoryRepository::BASE);
+    assert_eq!(metadata["base_branch"], "main");
+    assert_eq!(metadata["objective_version"], 2);
+    assert!(snapshot.related_yield_refs.is_empty());
+    for part in ["Round half up", "- 0.5 rounds to 1", "src/lib.rs", MemoryRepository::BASE] {
+        assert!(snapshot.full_prompt_text.contains(part), "the prompt lacks {part}");
+    }
+}
+
+/// PF-5: workorder, objective and event, in the one commit.
+#[tokio::test]
+async fn pf5_one_commit_creates_the_workorder_and_moves_everything() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    let event_id = first_event(&id);
+    let read = world.store.read();
+    let stored = read.workorder(&WorkOrderId::of(&event_id)).await.expect("a read").expect("the workorder");
+    assert_eq!(stored.workorder.status, WorkorderStatus::Created);
+    assert_eq!(stored.workorder.branch_name, Some(format!("azolla/{id}")));
+    assert_eq!(stored.workorder.budget_ms, 600_000);
+    assert_eq!(reason(&world, &event_id).await, Some(ProcessedReason::Scheduled));
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::InProgress);
+    // W-5: another look schedules nothing more.
+    assert_eq!(world.scheduler().await, Tick::Idle);
+}
+
+/// W-4: while the stream is full, events wait unprocessed and unclaimed.
+#[tokio::test]
+async fn w4_a_full_stream_leaves_events_unclaimed() {
+    let world = World::new(Backend::Sqlite).await;
+    world.scheduled().await;
+    let second = world.approved().await;
+    world.readiness().await;
+    assert_eq!(world.scheduler().await, Tick::Idle);
+    let event_id = first_event(&second);
+    assert_eq!(reason(&world, &event_id).await, None);
+    assert_eq!(world.store.read().claim(&ResourceRef::from(&event_id)).await.expect("a read"), None);
+}
+
+/// O-3: enough waiting results stop new runs.
+#[tokio::test]
+async fn o3_waiting_results_stop_new_runs_until_the_operator_acts() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.room.review_limit = 1;
+    let first = world.executed().await;
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let second = world.approved().await;
+    world.readiness().await;
+    assert_eq!(world.scheduler().await, Tick::Idle);
+    world.operator().confirm(&first, None).await.expect("confirmed");
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::InProgress);
+}
+
+/// PF-3b: an objective for another repository than the azolla's.
+#[tokio::test]
+async fn pf3_an_objective_for_another_repository_blocks() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.ctx.repo_ref = "/repos/other".into();
+    world.readiness().await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    assert!(objective.blocked_reason.is_some_and(|reason| reason.contains("/repos/other")));
+}

@@ -1,0 +1,99 @@
+//! Wherever the flow is cut, whoever comes next ends it as if nothing had happened (C-6, W-5, B-3).
+
+use azolla_control_plane::{Tick, workers};
+use azolla_protocol::{GateResult, ObjectiveId, ObjectiveStatus, ResourceRef};
+use azolla_testkit::{Backend, World, cycle::LEASE_MS};
+
+use crate::runner::workorder;
+
+/// What is left of a run when ids, times and claims are taken out.
+#[derive(Debug, PartialEq, Eq)]
+struct Outline {
+    status: ObjectiveStatus,
+    bundles: usize,
+    runs: Vec<GateResult>,
+    pauses: Vec<Vec<String>>,
+    is_published: bool,
+    findings: Vec<String>,
+}
+
+async fn outline(world: &World, id: &ObjectiveId) -> Outline {
+    let read = world.store.read();
+    let workorders = read.workorders_of(id).await.expect("a read");
+    let mut bundles = 0;
+    for stored in &workorders {
+        bundles +=
+            usize::from(read.output_of(&stored.workorder.work_order_id).await.expect("a read").is_some());
+    }
+    let runs = read.runs_of(id).await.expect("a read");
+    let pauses = read.current_pause_states().await.expect("a read");
+    let findings = azolla_substrate::verify(read).await.expect("it can be verified");
+    Outline {
+        status: world.objective(id).await.objective.status,
+        bundles,
+        runs: runs.iter().map(|run| run.gate_result).collect(),
+        pauses: pauses.into_iter().map(|pause| pause.prioritized_actions).collect(),
+        is_published: world.repository.published(&format!("azolla/{id}")) == runs[0].commit_sha,
+        findings: findings.into_iter().map(|finding| finding.what).collect(),
+    }
+}
+
+/// W-5, B-3, C-6: cut after every commit of the flow, and inside every claim.
+async fn takeover_after_any_cut(backend: Backend) {
+    let whole = World::new(backend).await;
+    let id = whole.approved().await;
+    whole.run_to_pause().await.expect("the whole flow");
+    let expected = outline(&whole, &id).await;
+    assert_eq!((expected.bundles, expected.runs.len(), expected.pauses.len()), (1, 1, 1));
+    for steps in 0..=5 {
+        let mut world = World::new(backend).await;
+        let id = world.approved().await;
+        cut(&world, &id, steps).await;
+        world.store.advance(LEASE_MS).await;
+        world.as_another_owner();
+        world.run_to_pause().await.expect("the takeover");
+        assert_eq!(outline(&world, &id).await, expected, "cut after {steps} steps");
+        // W-5: rerunning every worker changes nothing more.
+        for tick in
+            [world.readiness().await, world.scheduler().await, world.runner().await, world.gate().await]
+        {
+            assert_eq!(tick, Tick::Idle);
+        }
+        assert_eq!(outline(&world, &id).await, expected, "after another round");
+    }
+}
+
+/// Goes `steps` into the flow and dies there.
+async fn cut(world: &World, id: &ObjectiveId, steps: usize) {
+    if steps >= 1 {
+        workers::readiness::tick(&world.ctx).await.expect("readiness");
+    }
+    if steps >= 2 {
+        workers::scheduler::tick(&world.ctx).await.expect("scheduler");
+    }
+    if steps == 3 {
+        // In the runner, after its claim.
+        world.store.granted(&ResourceRef::from(&workorder(id, 1))).await;
+    }
+    if steps >= 4 {
+        workers::runner::tick(&world.ctx).await.expect("runner");
+    }
+    if steps == 5 {
+        // In the gate, after its claim.
+        world.store.granted(&ResourceRef::from(&workorder(id, 1))).await;
+    }
+}
+
+mod sqlite {
+    #[tokio::test]
+    async fn w5_b3_c6_takeover_after_any_cut() {
+        super::takeover_after_any_cut(super::Backend::Sqlite).await;
+    }
+}
+
+mod postgres {
+    #[tokio::test]
+    async fn w5_b3_c6_takeover_after_any_cut() {
+        super::takeover_after_any_cut(super::Backend::Postgres).await;
+    }
+}

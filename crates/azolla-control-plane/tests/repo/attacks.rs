@@ -1,0 +1,389 @@
+//! Patches that reach for what they may not (T1 to T6, T12, T13, T17).
+
+use std::time::{Duration, Instant};
+
+use azolla_control_plane::repo::{Candidate, Protected, Repository, TakeError, protected};
+
+use crate::support::{GOOD, World, new_file, new_link, refused};
+
+/// Asserts that each patch is refused with this in its reason, and that git was not started for it.
+async fn all_refused(world: &World, patches: &[String], reason: &str) {
+    let (repository, attempt) = world.begin().await;
+    let before = repository.spawns();
+    for patch in patches {
+        let told = refused(repository.take(&attempt, Candidate::Text(patch)).await);
+        assert!(told.contains(reason), "{patch}\n{told}");
+    }
+    assert_eq!(repository.spawns(), before, "git was started");
+}
+
+#[tokio::test]
+async fn t1_a_path_that_leaves_the_tree_is_refused_before_git() {
+    let world = World::new();
+    let paths = ["../x", "sub/../../x", "sub/../x", "./x", "sub//x", "sub/./x"];
+    let patches: Vec<String> = paths.iter().map(|path| new_file(path, "100644", "x")).collect();
+    all_refused(&world, &patches[..4], "has . or .. in its path").await;
+    all_refused(&world, &patches[4..5], "has an empty part").await;
+    all_refused(&world, &["--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-x\n+y\n".to_owned()], "absolute")
+        .await;
+    all_refused(&world, &[new_file("/etc/x", "100644", "x")], "absolute").await;
+}
+
+#[tokio::test]
+async fn t1_git_directories_in_any_case_are_refused_before_git() {
+    let paths = [".git/config", ".GIT/hooks/x", "sub/.git/x", "sub/.Git", "git~1/config", "GIT~2/x", ".git"];
+    let patches: Vec<String> = paths.iter().map(|path| new_file(path, "100644", "x")).collect();
+    all_refused(&World::new(), &patches, "is .git").await;
+}
+
+#[tokio::test]
+async fn t1_a_rename_out_of_the_tree_is_refused() {
+    let rename = |to: &str| format!("diff --git a/a.txt b/{to}\nrename from a.txt\nrename to {to}\n");
+    all_refused(&World::new(), &[rename("../a.txt"), rename("sub/../../a.txt")], "has . or ..").await;
+    all_refused(&World::new(), &[rename(".git/config")], "is .git").await;
+}
+
+#[tokio::test]
+async fn t1_headers_that_name_two_files_are_refused() {
+    let patch = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-b\n+c\n".to_owned();
+    let hidden = "diff --git a/x b/x\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-b\n+c\n".to_owned();
+    all_refused(&World::new(), &[patch, hidden], "names that do not agree").await;
+}
+
+#[tokio::test]
+async fn t2_aliases_of_git_on_other_file_systems_are_refused() {
+    let paths = [
+        ".g\u{200c}it/config",
+        ".gi\u{feff}t/config",
+        "\u{202e}.git/x",
+        ".git./config",
+        ".git /config",
+        ".git . ./x",
+        ".git::$INDEX_ALLOCATION/config",
+        ".git:x/config",
+        "sub/.GIT...",
+    ];
+    let patches: Vec<String> = paths.iter().map(|path| new_file(path, "100644", "x")).collect();
+    all_refused(&World::new(), &patches, "is .git").await;
+}
+
+#[tokio::test]
+async fn t2_names_that_ntfs_reads_differently_are_refused_for_new_files() {
+    let world = World::new();
+    all_refused(&world, &[new_file("x.", "100644", "x"), new_file("d /x", "100644", "x")], "dot or a space")
+        .await;
+    all_refused(&world, &[new_file("a.txt:s", "100644", "x")], "stream").await;
+    all_refused(&world, &[new_file("con.txt", "100644", "x"), new_file("LPT1", "100644", "x")], "device")
+        .await;
+    all_refused(&world, &["--- /dev/null\n+++ \"b/d\\\\x\"\n@@ -0,0 +1 @@\n+x\n".to_owned()], "backslash")
+        .await;
+}
+
+#[tokio::test]
+async fn t3_a_new_link_that_leaves_the_tree_is_refused() {
+    let world = World::new();
+    all_refused(&world, &[new_link("l", "/etc/passwd"), new_link("l", "C:/x")], "absolute target").await;
+    all_refused(&world, &[new_link("l", "../x"), new_link("sub/l", "../../x")], "leaves the tree").await;
+    all_refused(&world, &[new_link("l", "sub/../../x")], "goes up behind a name").await;
+    all_refused(&world, &[new_link("l", ".git/config"), new_link("sub/l", "../.GIT")], "into .git").await;
+}
+
+#[tokio::test]
+async fn t3_a_link_inside_the_tree_is_taken() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let taken = repository.take(&attempt, Candidate::Text(&new_link("sub/l", "../a.txt"))).await.unwrap();
+        assert_eq!(world.mirror_file(&taken.commit, "sub/l"), b"../a.txt");
+        assert!(world.mirror_run(&["ls-tree", &taken.commit, "sub/"]).contains("120000 blob"));
+    }
+}
+
+#[tokio::test]
+async fn t3_a_file_that_becomes_a_link_is_not_written_through() {
+    let world = World::new();
+    let through = format!("{}{}", new_link("d", "sub"), new_file("d/x", "100644", "x"));
+    all_refused(&world, &[through], "written through d").await;
+    let in_place = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 120000\n".to_owned();
+    all_refused(&world, &[in_place], "in place").await;
+    let deleted = "diff --git a/sub/b.txt b/sub/b.txt\ndeleted file mode 100644\n--- a/sub/b.txt\n+++ /dev/null\n\
+        @@ -1 +0,0 @@\n-b\n";
+    let outside = format!("{deleted}{}", new_link("sub/b.txt", "../../x"));
+    all_refused(&world, &[outside], "leaves the tree").await;
+    let inside = format!("{deleted}{}", new_link("sub/b.txt", "../a.txt"));
+    let (repository, attempt) = world.begin().await;
+    let taken = repository.take(&attempt, Candidate::Text(&inside)).await.unwrap();
+    assert_eq!(taken.paths, ["sub/b.txt"]);
+    assert_eq!(repository.rebuild(&attempt, &taken.diff).await.unwrap().commit, taken.commit);
+}
+
+#[tokio::test]
+async fn t3_a_link_of_the_base_is_not_turned_outside() {
+    for world in World::all() {
+        std::os::unix::fs::symlink("a.txt", world.repo.join("l")).unwrap();
+        world.commit("link");
+        // The patch does not say that it is a link; git does.
+        let patch = "--- a/l\n+++ b/l\n@@ -1 +1 @@\n-a.txt\n\\ No newline at end of file\n+/etc/passwd\n\
+            \\ No newline at end of file\n";
+        let told = world.refusal(patch).await;
+        assert!(told.contains("absolute target"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn t4_a_write_through_a_link_of_the_base_is_refused() {
+    for world in World::all() {
+        std::os::unix::fs::symlink("/tmp", world.repo.join("out")).unwrap();
+        std::os::unix::fs::symlink("sub", world.repo.join("in")).unwrap();
+        world.commit("links");
+        for path in ["out/x", "in/x"] {
+            let told = world.refusal(&new_file(path, "100644", "x")).await;
+            assert!(told.contains("through a link of the base"), "{told}");
+        }
+        let told = world.refusal("--- a/in/b.txt\n+++ b/in/b.txt\n@@ -1 +1 @@\n-b\n+c\n").await;
+        assert!(told.contains("in/b.txt"), "{told}");
+        assert!(!std::path::Path::new("/tmp/x").exists());
+    }
+}
+
+#[tokio::test]
+async fn t5_a_patch_is_applied_whole_or_not_at_all() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let half = format!("{GOOD}--- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-not there\n+c\n");
+        let told = refused(repository.take(&attempt, Candidate::Text(&half)).await);
+        assert!(told.contains("sub/b.txt"), "{told}");
+        assert_eq!(fs_names(&world, "rej"), Vec::<String>::new());
+        assert_eq!(world.mirror_run(&["for-each-ref", "--format=%(refname)"]), "refs/azolla/base/main/!");
+    }
+}
+
+fn fs_names(world: &World, ending: &str) -> Vec<String> {
+    let all = crate::support::fingerprint(world.dir.path(), &[]);
+    all.into_keys().filter(|name| name.ends_with(ending)).collect()
+}
+
+#[tokio::test]
+async fn t6_submodules_are_not_made_or_changed() {
+    let world = World::new();
+    let id = "1".repeat(40);
+    let link = new_file("m", "160000", &format!("Subproject commit {id}"));
+    all_refused(&world, &[link], "is a submodule").await;
+    let names = [".gitmodules", ".GITMODULES", ".gitmodules .", "gitmod~1", ".git\u{200d}modules"];
+    let patches: Vec<String> = names.iter().map(|path| new_file(path, "100644", "x")).collect();
+    all_refused(&world, &patches, ".gitmodules").await;
+}
+
+#[tokio::test]
+async fn t6_a_path_inside_a_submodule_is_refused_and_the_rest_still_works() {
+    for world in World::all() {
+        let id = world.run(&["rev-parse", "HEAD"]);
+        world.run(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},module")]);
+        world.run(&["commit", "-q", "-m", "module"]);
+        for patch in [
+            new_file("module/x", "100644", "x"),
+            "diff --git a/module b/module\ndeleted file mode 160000\n\
+            --- a/module\n+++ /dev/null\n@@ -1 +0,0 @@\n-Subproject commit x\n"
+                .to_owned(),
+        ] {
+            let told = world.refusal(&patch).await;
+            assert!(told.contains("module"), "{told}");
+        }
+        let (repository, attempt) = world.begin().await;
+        let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
+        assert!(world.mirror_run(&["ls-tree", &taken.commit]).contains(&format!("160000 commit {id}")));
+    }
+}
+
+#[tokio::test]
+async fn t12_a_binary_bomb_in_text_is_refused_before_git() {
+    let bomb = format!(
+        "diff --git a/x b/x\nnew file mode 100644\nindex {}..{}\nGIT binary patch\nliteral 67108864\n{}\n\nliteral 0\nHcmV?d00001\n\n",
+        "0".repeat(40),
+        "1".repeat(40),
+        "zcmV".repeat(20_000)
+    );
+    let begin = Instant::now();
+    all_refused(&World::new(), &[bomb], "is binary").await;
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn t12_a_stored_bomb_is_refused_before_git() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let bomb = format!(
+        "diff --git a/x b/x\nnew file mode 100644\nindex {}..{}\nGIT binary patch\nliteral 67108864\nzcmV\n\nliteral 0\nHcmV?d00001\n\n",
+        "0".repeat(40),
+        "1".repeat(40)
+    );
+    let before = repository.spawns();
+    let told = refused(repository.rebuild(&attempt, &bomb).await);
+    assert!(told.contains("limit for one file"), "{told}");
+    assert_eq!(repository.spawns(), before);
+}
+
+#[tokio::test]
+async fn t13_too_many_files_or_bytes_are_refused_within_a_second_and_without_git() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let many: String = (0..20_000).map(|n| new_file(&format!("f{n}"), "100644", "x")).collect();
+    let long = new_file("x", "100644", &"y".repeat(50_000_000));
+    let large = new_file("x", "100644", &"y".repeat(5_500_000));
+    let before = repository.spawns();
+    for (patch, reason) in [(&many, "500 files"), (&long, "larger than"), (&large, "larger than")] {
+        let (begin, memory) = (Instant::now(), resident_peak());
+        let told = refused(repository.take(&attempt, Candidate::Text(patch)).await);
+        assert!(told.contains(reason), "{told}");
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+        assert!(resident_peak() - memory < 100_000, "{} KB more", resident_peak() - memory);
+    }
+    assert_eq!(repository.spawns(), before);
+}
+
+/// Returns the most memory that this process ever had, in KB.
+fn resident_peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or(0)
+}
+
+#[tokio::test]
+async fn t13_one_file_over_its_limit_is_refused() {
+    let world = World::new();
+    let mut settings = world.settings();
+    settings.limits.file_bytes = 100;
+    let repository = azolla_control_plane::repo::GitRepository::open(settings).unwrap();
+    let base = repository.base("main").await.unwrap();
+    let patch = new_file("x", "100644", &"y".repeat(101));
+    let told = refused(repository.take(&crate::support::attempt(&base), Candidate::Text(&patch)).await);
+    assert!(told.starts_with("x: gets more than 100 bytes"), "{told}");
+}
+
+#[tokio::test]
+async fn t13_edits_over_the_limits_are_refused_before_a_byte_is_stored() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let objects = || world.mirror_run(&["count-objects"]);
+        let before = objects();
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        let large = std::fs::File::create(worktree.path().join("large")).unwrap();
+        large.set_len(10_000_000_000).unwrap();
+        let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+        assert!(told.starts_with("large: has more than"), "{told}");
+        std::fs::remove_file(worktree.path().join("large")).unwrap();
+        for n in 0..501 {
+            std::fs::write(worktree.path().join(format!("f{n}")), "x").unwrap();
+        }
+        let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+        assert!(told.contains("500 files"), "{told}");
+        assert_eq!(objects(), before);
+    }
+}
+
+#[test]
+fn t17_paths_that_run_or_steer_something_are_named_first() {
+    let expected = [
+        (".github/workflows/ci.yml", Some(Protected::Ci)),
+        (".gitlab-ci.yml", Some(Protected::Ci)),
+        (".husky/pre-commit", Some(Protected::Hook)),
+        (".pre-commit-config.yaml", Some(Protected::Hook)),
+        ("AGENTS.md", Some(Protected::AgentConfig)),
+        ("sub/CLAUDE.md", Some(Protected::AgentConfig)),
+        (".claude/settings.json", Some(Protected::AgentConfig)),
+        (".azolla.toml", Some(Protected::AgentConfig)),
+        ("crates/x/build.rs", Some(Protected::BuildScript)),
+        ("package.json", Some(Protected::BuildScript)),
+        ("Makefile", Some(Protected::BuildScript)),
+        ("Cargo.lock", Some(Protected::LockFile)),
+        ("web/package-lock.json", Some(Protected::LockFile)),
+        ("src/main.rs", None),
+        ("docs/makefile.md", None),
+    ];
+    for (path, kind) in expected {
+        assert_eq!(protected(path), kind, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn t17_a_patch_of_protected_paths_is_taken() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let taken =
+        repository.take(&attempt, Candidate::Text(&new_file("build.rs", "100644", "fn main() {}"))).await;
+    assert_eq!(taken.unwrap().paths, ["build.rs"]);
+}
+
+#[tokio::test]
+async fn modes_beyond_file_program_and_link_are_refused() {
+    let world = World::new();
+    let modes = ["100664", "100600", "040000", "104755", "0", "x", ""];
+    for mode in modes {
+        let told = world.refusal(&new_file("x", mode, "x")).await;
+        assert!(told.contains("has mode"), "{mode}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn two_changes_of_one_path_are_refused() {
+    let world = World::new();
+    all_refused(&world, &[format!("{GOOD}{GOOD}"), format!("{0}{0}", new_file("x", "100644", "x"))], "twice")
+        .await;
+    let both = format!("{}{}", new_file("d", "100644", "x"), new_file("d/x", "100644", "x"));
+    all_refused(&world, &[both], "written through d, which the patch makes a file").await;
+}
+
+#[tokio::test]
+async fn a_patch_that_is_not_well_formed_is_refused_with_what_is_wrong() {
+    let world = World::new();
+    let cases = [
+        ("--- a/a.txt\n+++ b/a.txt\n@@ -1,9 +1,9 @@\n one\n", "fewer lines"),
+        ("--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n+2\n", "more lines"),
+        ("--- a/a.txt\n+++ b/a.txt\n@@ one @@\n-one\n+1\n", "not @@ -a,b +c,d @@"),
+        ("--- a/a.txt\n+++ b/a.txt\nno hunk\n", "no hunk"),
+        ("diff --git a/a.txt b/a.txt\ncopy from a.txt\ncopy to c.txt\n", "is a copy"),
+        ("diff --git a/a.txt b/b.txt\nrename from a.txt\n", "half of a rename"),
+        ("Binary files a/x and b/x differ\n", "no unified diff"),
+        ("I could not do it.", "no unified diff"),
+    ];
+    for (text, reason) in cases {
+        let told = world.refusal(text).await;
+        assert!(told.contains(reason), "{text}\n{told}");
+    }
+    let two = format!("```diff\n{GOOD}```\nor\n```diff\n{GOOD}```\n");
+    assert!(world.refusal(&two).await.contains("more than one"));
+    let two = format!("{GOOD}\nor this:\n\n{GOOD}");
+    assert!(world.refusal(&two).await.contains("more than one"));
+}
+
+#[tokio::test]
+async fn a_diff_bare_fenced_or_in_prose_is_the_same_commit() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let expected = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
+        let texts = [
+            format!("Here it is:\n\n```diff\n{GOOD}```\n\nIt adds a line.\n"),
+            format!("~~~\n{GOOD}~~~"),
+            format!("I add a line.\n{GOOD}\nThat is all.\n- one\n"),
+            format!("{GOOD}-- \n2.47.3\n"),
+            GOOD.trim_end().to_owned(),
+            GOOD.replace("diff --git a/a.txt b/a.txt\n", ""),
+            GOOD.replace("a/a.txt", "a.txt").replace("b/a.txt", "a.txt"),
+        ];
+        for text in texts {
+            let taken = repository.take(&attempt, Candidate::Text(&text)).await.unwrap();
+            assert_eq!(taken, expected, "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_text_without_a_change_has_its_own_outcome() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let same = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+two\n three\n";
+    let context = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n two\n";
+    for text in ["", "  \n", same, context] {
+        let taken = repository.take(&attempt, Candidate::Text(text)).await;
+        assert!(matches!(taken, Err(TakeError::NoChange)), "{text}: {taken:?}");
+    }
+}

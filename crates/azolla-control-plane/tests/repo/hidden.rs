@@ -1,0 +1,266 @@
+//! Edits in a worktree: what hides a change, and what would run (T7 to T11).
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+};
+
+use azolla_control_plane::repo::{Attempt, Candidate, GitRepository, Repository, TakeError, Taken, Worktree};
+
+use crate::support::{World, refused};
+
+/// Takes the edits and checks the rule of T7 and T8: the stored patch on the base gives the committed tree.
+async fn take(repository: &GitRepository, attempt: &Attempt, worktree: &Worktree) -> Taken {
+    let taken = repository.take(attempt, Candidate::Edits(worktree)).await.unwrap();
+    let rebuilt = repository.rebuild(attempt, &taken.diff).await.unwrap();
+    assert_eq!((&rebuilt.commit, &rebuilt.tree), (&taken.commit, &taken.tree));
+    taken
+}
+
+/// Writes a program that leaves a mark when it runs.
+fn canary(path: &Path, mark: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\ntouch {}\nexit 1\n", mark.display())).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn t7_attributes_hide_and_change_nothing() {
+    for world in World::all() {
+        let mark = world.dir.path().join("mark");
+        world.write(
+            ".gitattributes",
+            "[attr]odd filter=evil -diff\n*.txt eol=crlf\n*.dat -diff odd\n* ident\n",
+        );
+        world.write("x.dat", "one\n$Id$\n");
+        world.write("u.txt", "one\r\ntwo\n");
+        world.run(&["config", "filter.evil.clean", "cat"]);
+        world.run(&["-c", "core.autocrlf=false", "add", "-A"]);
+        // The exact bytes, whatever the attributes make of them.
+        let id = world.run(&["hash-object", "-w", "--no-filters", "u.txt"]);
+        world.run(&["update-index", "--cacheinfo", &format!("100644,{id},u.txt")]);
+        world.run(&["commit", "-q", "-m", "attributes"]);
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        assert_eq!(fs::read(worktree.path().join("u.txt")).unwrap(), b"one\r\ntwo\n");
+        assert_eq!(fs::read(worktree.path().join("x.dat")).unwrap(), b"one\n$Id$\n");
+        fs::write(worktree.path().join("x.dat"), "two\n$Id: x $\n").unwrap();
+        fs::write(
+            worktree.path().join(".gitattributes"),
+            "* -diff filter=evil working-tree-encoding=UTF-16\n",
+        )
+        .unwrap();
+        let script = world.dir.path().join("evil");
+        canary(&script, &mark);
+        let config =
+            format!("[filter \"evil\"]\n\tclean = {0}\n\tsmudge = {0}\n\trequired\n", script.display());
+        fs::write(worktree.path().join(".git/config"), config).unwrap();
+        let taken = take(&repository, &attempt, &worktree).await;
+        assert_eq!(taken.paths, [".gitattributes", "x.dat"]);
+        assert!(taken.diff.contains("+two\n"), "{}", taken.diff);
+        assert_eq!(world.mirror_file(&taken.commit, "x.dat"), b"two\n$Id: x $\n");
+        assert!(!mark.exists(), "a filter ran");
+    }
+}
+
+#[tokio::test]
+async fn t8_marks_in_the_workers_index_hide_nothing() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        for arguments in [
+            ["update-index", "--assume-unchanged", "a.txt"],
+            ["update-index", "--skip-worktree", "sub/b.txt"],
+        ] {
+            assert_eq!(world.run_in(worktree.path(), &arguments).0, 0);
+        }
+        fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+        fs::write(worktree.path().join("sub/b.txt"), "B\n").unwrap();
+        let taken = take(&repository, &attempt, &worktree).await;
+        assert_eq!(taken.paths, ["a.txt", "sub/b.txt"]);
+    }
+}
+
+#[tokio::test]
+async fn t8_ignored_files_stay_out_and_a_tracked_one_cannot_be_ignored() {
+    for world in World::all() {
+        world.write(".gitignore", "target/\n");
+        world.commit("ignore");
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        fs::create_dir(worktree.path().join("target")).unwrap();
+        fs::write(worktree.path().join("target/x"), "built").unwrap();
+        fs::write(worktree.path().join(".aider.chat.history.md"), "said").unwrap();
+        fs::write(worktree.path().join(".gitignore"), "target/\na.txt\n").unwrap();
+        fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+        fs::write(worktree.path().join(".git/info/exclude"), "*\n").unwrap();
+        let taken = take(&repository, &attempt, &worktree).await;
+        assert_eq!(taken.paths, [".gitignore", "a.txt"]);
+    }
+}
+
+#[tokio::test]
+async fn t9_what_a_worker_writes_into_git_configurations_never_runs() {
+    for world in World::all() {
+        let mark = world.dir.path().join("mark");
+        let script = world.dir.path().join("evil");
+        canary(&script, &mark);
+        let evil = format!(
+            "[core]\n\tfsmonitor = {0}\n\tsshCommand = {0}\n\thooksPath = {1}\n\tpager = {0}\n\talternateRefsCommand = {0}\n\
+             \tattributesFile = {1}/attributes\n[filter \"x\"]\n\tclean = {0}\n[diff]\n\texternal = {0}\n\
+             [uploadpack]\n\tpackObjectsHook = {0}\n[gpg]\n\tprogram = {0}\n[commit]\n\tgpgsign = true\n",
+            script.display(),
+            world.dir.path().display()
+        );
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        for git_dir in [worktree.path().join(".git"), world.mirror(), world.mirror().join("azolla/binary")] {
+            fs::write(git_dir.join("config"), &evil).unwrap();
+            fs::create_dir_all(git_dir.join("info")).unwrap();
+            fs::write(git_dir.join("info/attributes"), "* filter=x -diff\n").unwrap();
+            for hook in
+                ["reference-transaction", "post-index-change", "pre-commit", "post-checkout", "pre-auto-gc"]
+            {
+                canary(&git_dir.join("hooks").join(hook), &mark);
+            }
+        }
+        canary(&world.dir.path().join("reference-transaction"), &mark);
+        fs::write(world.mirror().join("azolla/gitconfig"), &evil).unwrap();
+        fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+        let taken = take(&repository, &attempt, &worktree).await;
+        repository.project(&attempt, &taken.commit).await.unwrap();
+        repository.base("main").await.unwrap();
+        repository.publish(&attempt, &taken.commit).await.unwrap();
+        assert!(!mark.exists(), "something of the worker's ran");
+        assert!(!world.mirror().join("hooks").exists());
+    }
+}
+
+#[tokio::test]
+async fn t10_a_replaced_git_directory_has_no_effect() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let mut commits = Vec::new();
+        for how in 0..4 {
+            let worktree = repository.worktree(&attempt).await.unwrap();
+            let git = worktree.path().join(".git");
+            if how > 0 {
+                fs::remove_dir_all(&git).unwrap();
+            }
+            match how {
+                0 => {
+                    // Agents commit; the change is against the base, not against HEAD.
+                    fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+                    assert_eq!(world.run_in(worktree.path(), &["commit", "-qam", "mine"]).0, 0);
+                }
+                1 => fs::write(&git, "gitdir: /etc\n").unwrap(),
+                2 => symlink(world.repo.join(".git"), &git).unwrap(),
+                _ => {}
+            }
+            fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+            commits.push(take(&repository, &attempt, &worktree).await.commit);
+        }
+        assert!(commits.windows(2).all(|pair| pair[0] == pair[1]), "{commits:?}");
+        assert_eq!(world.run(&["log", "--oneline"]).lines().count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn t11_planted_programs_named_git_never_run() {
+    for world in World::all() {
+        let mark = world.dir.path().join("mark");
+        for name in ["git", "git-upload-pack", "git-remote-https", "sh", "ssh"] {
+            canary(&world.repo.join(name), &mark);
+        }
+        world.commit("plant");
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        for name in ["git", "git-upload-pack", "git-add", "ssh"] {
+            canary(&worktree.path().join(name), &mark);
+            canary(&worktree.path().join("bin").join(name), &mark);
+        }
+        let taken = take(&repository, &attempt, &worktree).await;
+        repository.project(&attempt, &taken.commit).await.unwrap();
+        repository.publish(&attempt, &taken.commit).await.unwrap();
+        assert!(!mark.exists(), "a planted program ran");
+    }
+}
+
+#[tokio::test]
+async fn the_worktree_is_clean_for_a_git_of_its_own_and_goes_when_dropped() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        let place = worktree.path().parent().unwrap().to_owned();
+        assert!(place.ends_with("wo-1-1-1"), "{place:?}");
+        assert_eq!(world.run_in(worktree.path(), &["status", "--porcelain"]), (0, String::new()));
+        assert_eq!(world.run_in(worktree.path(), &["rev-parse", "HEAD"]).1.trim_end(), attempt.base);
+        assert_eq!(world.run_in(worktree.path(), &["branch", "--show-current"]).1.trim_end(), "azolla/obj-1");
+        assert_eq!(world.run_in(worktree.path(), &["remote"]).1, "");
+        assert_eq!(worktree.tree(), world.run(&["rev-parse", "main^{tree}"]));
+        let nothing = repository.take(&attempt, Candidate::Edits(&worktree)).await;
+        assert!(matches!(nothing, Err(TakeError::NoChange)), "{nothing:?}");
+        // A directory without rights, and a link that leads out.
+        let locked = worktree.path().join("locked/deep");
+        fs::create_dir_all(&locked).unwrap();
+        fs::write(locked.join("x"), "x").unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+        symlink(&world.repo, worktree.path().join("out")).unwrap();
+        drop(worktree);
+        assert!(!place.exists());
+        assert!(world.repo.join("a.txt").exists());
+    }
+}
+
+#[tokio::test]
+async fn edits_that_are_no_files_of_the_repository_are_refused() {
+    for world in World::all() {
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        let nested = worktree.path().join("nested");
+        fs::create_dir(&nested).unwrap();
+        world.run_in(&nested, &["init", "-q"]);
+        fs::write(nested.join("x"), "x").unwrap();
+        let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+        assert!(told.contains("nested"), "{told}");
+        fs::remove_dir_all(&nested).unwrap();
+
+        fs::remove_dir_all(worktree.path().join("sub")).unwrap();
+        symlink("/etc", worktree.path().join("sub")).unwrap();
+        let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+        assert!(told.contains("absolute target"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_fifo_in_place_of_a_file_does_not_hang() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let worktree = repository.worktree(&attempt).await.unwrap();
+    let fifo = |name: &str| {
+        let path = worktree.path().join(name);
+        let _ = fs::remove_file(&path);
+        let _socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    };
+    fifo("new");
+    let nothing = repository.take(&attempt, Candidate::Edits(&worktree)).await;
+    assert!(matches!(nothing, Err(TakeError::NoChange)), "{nothing:?}");
+    fifo("a.txt");
+    let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+    assert!(told.contains("neither a file nor a link"), "{told}");
+}
+
+#[tokio::test]
+async fn directories_of_a_dead_process_are_swept_and_those_in_use_are_not() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let worktree = repository.worktree(&attempt).await.unwrap();
+    let left = world.dir.path().join("scratch/wo-9-9-1");
+    fs::create_dir_all(left.join("files")).unwrap();
+    fs::write(left.join("lock"), "held\n").unwrap();
+    assert_eq!(world.open().sweep(), 1);
+    assert!(!left.exists());
+    assert!(worktree.path().exists());
+    repository.take(&attempt, Candidate::Text(crate::support::GOOD)).await.unwrap();
+}

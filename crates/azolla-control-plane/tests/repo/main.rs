@@ -1,0 +1,13 @@
+//! The repository engine on real git repositories: attacks by row (T1 to T20), publishing, bad input, round trips.
+
+#![allow(clippy::unwrap_used)]
+
+mod attacks;
+mod bad_input;
+mod hidden;
+mod names;
+mod properties;
+mod publish;
+mod round_trip;
+mod speed;
+mod support;

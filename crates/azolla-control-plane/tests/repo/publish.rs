@@ -1,0 +1,349 @@
+//! Publishing: exactly one ref, and every other byte of the operator's repository as it was (G-1, G-2).
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use azolla_control_plane::repo::{Attempt, Candidate, GitRepository, Published, Repository};
+use azolla_protocol::WorkOrderId;
+
+use crate::{
+    names::words,
+    support::{GOOD, World, fingerprint},
+};
+
+/// What publishing may add: the ref, its log, and the directories that they are in.
+const OURS: [&str; 6] = [
+    ".git/refs/heads/azolla",
+    ".git/refs/heads/azolla/obj-1",
+    ".git/logs/refs/heads/azolla",
+    ".git/logs/refs/heads/azolla/obj-1",
+    ".git/objects",
+    ".git/refs/heads",
+];
+
+/// Puts canaries in every hook of the operator's repository.
+fn plant_hooks(world: &World) {
+    let mark = world.dir.path().join("mark");
+    let hooks = world.repo.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    for hook in [
+        "reference-transaction",
+        "post-checkout",
+        "post-merge",
+        "pre-receive",
+        "update",
+        "post-receive",
+        "post-update",
+        "post-commit",
+        "pre-push",
+        "fsmonitor-watchman",
+        "post-rewrite",
+        "pre-auto-gc",
+        "post-index-change",
+    ] {
+        let path = hooks.join(hook);
+        fs::write(&path, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+async fn make(world: &World) -> (GitRepository, Attempt, String) {
+    let (repository, attempt) = world.begin().await;
+    let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
+    repository.project(&attempt, &taken.commit).await.unwrap();
+    (repository, attempt, taken.commit)
+}
+
+fn assert_untouched(world: &World, before: &std::collections::BTreeMap<String, String>, but: &[&str]) {
+    let after = fingerprint(&world.repo, but);
+    for (name, what) in before {
+        assert_eq!(after.get(name), Some(what), "{name} changed");
+    }
+    let new: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
+    assert!(new.is_empty(), "new: {new:?}");
+    assert!(!world.dir.path().join("mark").exists(), "a hook ran");
+    let packs = fs::read_dir(world.repo.join(".git/objects/pack")).unwrap().flatten();
+    let kept = packs.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "keep"));
+    assert_eq!(kept.count(), 0, "a pack is kept for ever");
+}
+
+/// Publishes in a state that `prepare` makes, and compares everything else.
+async fn publishes_untouched(prepare: impl Fn(&World)) {
+    for world in World::all() {
+        prepare(&world);
+        plant_hooks(&world);
+        let before = fingerprint(&world.repo, &OURS);
+        let status =
+            world.run_in(&world.repo, &["--no-optional-locks", "status", "--porcelain=v2", "--branch"]);
+        let (repository, attempt, commit) = make(&world).await;
+        assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+        assert_untouched(&world, &before, &OURS);
+        // A second time is the same as once.
+        assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+        assert_untouched(&world, &before, &OURS);
+        let after =
+            world.run_in(&world.repo, &["--no-optional-locks", "status", "--porcelain=v2", "--branch"]);
+        assert_eq!(after, status);
+        assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
+        assert_eq!(world.run(&["show", "azolla/obj-1:a.txt"]), "one\ntwo\ntwo and a half\nthree");
+    }
+}
+
+#[tokio::test]
+async fn g2_a_clean_repository_gets_one_ref() {
+    publishes_untouched(|_| {}).await;
+}
+
+#[tokio::test]
+async fn g2_a_dirty_repository_gets_one_ref() {
+    publishes_untouched(|world| {
+        world.write("a.txt", "mine\n");
+        world.write("new.txt", "new\n");
+        world.write("staged.txt", "staged\n");
+        world.run(&["add", "staged.txt"]);
+        world.write("staged.txt", "and changed\n");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn g2_stash_tags_notes_and_other_branches_stay() {
+    publishes_untouched(|world| {
+        world.write("a.txt", "stashed\n");
+        world.run(&["stash", "-q"]);
+        world.run(&["tag", "v1"]);
+        world.run(&["notes", "add", "-m", "note"]);
+        world.run(&["branch", "other"]);
+        world.run(&["reset", "-q", "--hard"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn g2_packed_refs_stay_packed() {
+    publishes_untouched(|world| {
+        world.run(&["branch", "other"]);
+        world.run(&["pack-refs", "--all"]);
+        world.run(&["gc", "-q"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_repository_in_the_middle_of_a_rebase_gets_one_ref() {
+    publishes_untouched(|world| {
+        world.run(&["checkout", "-q", "-b", "topic"]);
+        world.write("sub/b.txt", "theirs\n");
+        world.commit("theirs");
+        world.run(&["checkout", "-q", "main"]);
+        world.write("sub/b.txt", "ours\n");
+        world.commit("ours");
+        world.run(&["checkout", "-q", "topic"]);
+        assert_ne!(world.run_in(&world.repo, &["rebase", "main"]).0, 0);
+        assert!(world.repo.join(".git/rebase-merge").exists());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_repository_in_the_middle_of_a_merge_gets_one_ref() {
+    publishes_untouched(|world| {
+        world.run(&["checkout", "-q", "-b", "topic"]);
+        world.write("sub/b.txt", "theirs\n");
+        world.commit("theirs");
+        world.run(&["checkout", "-q", "main"]);
+        world.write("sub/b.txt", "ours\n");
+        world.commit("ours");
+        assert_ne!(world.run_in(&world.repo, &["merge", "topic"]).0, 0);
+        assert!(world.repo.join(".git/MERGE_HEAD").exists());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn g2_settings_that_make_a_fetch_write_more_have_no_effect() {
+    publishes_untouched(|world| {
+        world.run(&["remote", "add", "origin", "/nonexistent"]);
+        for (key, value) in [
+            ("fetch.prune", "true"),
+            ("fetch.pruneTags", "true"),
+            ("fetch.writeCommitGraph", "true"),
+            ("gc.auto", "1"),
+            ("maintenance.auto", "true"),
+            ("fetch.recurseSubmodules", "true"),
+            ("fetch.unpackLimit", "1"),
+            ("core.fsmonitor", "true"),
+            ("transfer.fsckObjects", "true"),
+            ("fetch.parallel", "4"),
+        ] {
+            world.run(&["config", key, value]);
+        }
+    })
+    .await;
+}
+
+/// The branch is not moved, nothing at all changes, and the command that is shown does the job.
+async fn refuses_untouched(prepare: impl Fn(&World), said: &str) {
+    for world in World::all() {
+        prepare(&world);
+        plant_hooks(&world);
+        let (repository, attempt, commit) = make(&world).await;
+        let before = fingerprint(&world.repo, &[".git/objects"]);
+        let Published::ByHand { reason, command } = repository.publish(&attempt, &commit).await.unwrap()
+        else {
+            panic!("published although {said}");
+        };
+        assert_untouched(&world, &before, &[".git/objects"]);
+        assert!(reason.contains(said), "{reason}");
+        fs::remove_dir_all(world.repo.join(".git/hooks")).unwrap();
+        let (code, out) = world.run_in(world.dir.path(), &words(&command));
+        assert_eq!(code, 0, "{command}: {out}");
+        assert_eq!(world.run(&["rev-parse", "azolla-wo-1-1"]), commit);
+    }
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_is_checked_out_is_not_moved() {
+    refuses_untouched(
+        |world| drop(world.run(&["checkout", "-q", "-b", "azolla/obj-1"])),
+        "has it checked out",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_is_checked_out_unborn_is_not_made() {
+    refuses_untouched(
+        |world| drop(world.run(&["checkout", "-q", "--orphan", "azolla/obj-1"])),
+        "has it checked out",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_a_linked_worktree_has_checked_out_is_not_moved() {
+    refuses_untouched(
+        |world| drop(world.run(&["worktree", "add", "-q", "-b", "azolla/obj-1", "../linked"])),
+        "linked has it checked out",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_is_being_rebased_is_not_moved() {
+    refuses_untouched(
+        |world| {
+            world.run(&["checkout", "-q", "-b", "azolla/obj-1"]);
+            world.write("sub/b.txt", "theirs\n");
+            world.commit("theirs");
+            world.run(&["checkout", "-q", "main"]);
+            world.write("sub/b.txt", "ours\n");
+            world.commit("ours");
+            world.run(&["checkout", "-q", "azolla/obj-1"]);
+            assert_ne!(world.run_in(&world.repo, &["rebase", "main"]).0, 0);
+        },
+        "is rebasing it",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_is_being_bisected_is_not_moved() {
+    refuses_untouched(
+        |world| {
+            world.run(&["checkout", "-q", "-b", "azolla/obj-1"]);
+            for n in 0..3 {
+                world.commit(&n.to_string());
+            }
+            world.run(&["bisect", "start", "HEAD", "HEAD~3"]);
+        },
+        "is bisecting it",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_the_operator_committed_on_is_not_moved() {
+    refuses_untouched(
+        |world| {
+            world.run(&["branch", "azolla/obj-1"]);
+            world.run(&["checkout", "-q", "azolla/obj-1"]);
+            world.commit("mine");
+            world.run(&["checkout", "-q", "main"]);
+        },
+        "no attempt of ours",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g2_a_symbolic_branch_does_not_lead_to_another_one() {
+    refuses_untouched(
+        |world| drop(world.run(&["symbolic-ref", "refs/heads/azolla/obj-1", "refs/heads/main"])),
+        "stands for refs/heads/main",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn g1_a_later_attempt_replaces_an_earlier_one_and_both_stay_in_the_mirror() {
+    for world in World::all() {
+        let (repository, first, commit) = make(&world).await;
+        assert_eq!(repository.publish(&first, &commit).await.unwrap(), Published::Done);
+        let second =
+            Attempt { work_order_id: WorkOrderId::new("wo-1-2").unwrap(), claim_version: 7, ..first.clone() };
+        let patch = GOOD.replace("and a half", "and more");
+        let taken = repository.take(&second, Candidate::Text(&patch)).await.unwrap();
+        repository.project(&second, &taken.commit).await.unwrap();
+        let before = fingerprint(&world.repo, &OURS);
+        assert_eq!(repository.publish(&second, &taken.commit).await.unwrap(), Published::Done);
+        assert_untouched(&world, &before, &OURS);
+        assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), taken.commit);
+        let refs = world.mirror_run(&[
+            "for-each-ref",
+            "--format=%(objectname) %(refname)",
+            "refs/azolla/attempts",
+            "refs/heads",
+        ]);
+        let expected = format!(
+            "{commit} refs/azolla/attempts/wo-1-1/1\n{0} refs/azolla/attempts/wo-1-2/7\n{0} refs/heads/azolla/obj-1",
+            taken.commit
+        );
+        assert_eq!(refs, expected);
+    }
+}
+
+#[tokio::test]
+async fn g1_projecting_twice_starts_git_once() {
+    let world = World::new();
+    let (repository, attempt, commit) = make(&world).await;
+    let before = repository.spawns();
+    repository.project(&attempt, &commit).await.unwrap();
+    repository.project(&Attempt { claim_version: 2, ..attempt }, &commit).await.unwrap();
+    assert_eq!(repository.spawns(), before);
+}
+
+#[tokio::test]
+async fn g2_a_repository_with_a_table_of_refs_is_handled_like_any_other() {
+    for world in World::all() {
+        let other = world.dir.path().join("table");
+        fs::create_dir(&other).unwrap();
+        if world.run_in(&other, &["init", "-q", "-b", "main", "--ref-format=reftable"]).0 != 0 {
+            // git before 2.45 knows no such repositories; the other program of this machine does.
+            continue;
+        }
+        fs::write(other.join("a.txt"), "one\ntwo\nthree\n").unwrap();
+        for arguments in
+            [&["add", "-A"][..], &["-c", "user.name=x", "-c", "user.email=y", "commit", "-qm", "x"]]
+        {
+            assert_eq!(world.run_in(&other, arguments).0, 0);
+        }
+        let world = World { repo: other, ..world };
+        let (repository, attempt, commit) = make(&world).await;
+        assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+        world.run(&["checkout", "-q", "azolla/obj-1"]);
+        let second = Attempt { work_order_id: WorkOrderId::new("wo-1-2").unwrap(), ..attempt };
+        let taken = repository.take(&second, Candidate::Text(&GOOD.replace("half", "bit"))).await.unwrap();
+        let published = repository.publish(&second, &taken.commit).await.unwrap();
+        assert!(matches!(published, Published::ByHand { .. }), "{published:?}");
+    }
+}

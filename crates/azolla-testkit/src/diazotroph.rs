@@ -1,0 +1,87 @@
+//! A diazotroph whose answers a test sets, one per call.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use azolla_protocol::{Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
+
+/// Answers in order; the last answer is given again and again.
+pub struct ScriptedDiazotroph {
+    answers: Mutex<VecDeque<Answer>>,
+    calls: AtomicU64,
+    prompts: Mutex<Vec<String>>,
+}
+
+/// What one call does.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Returns this.
+    Outcome(GenerationOutcome),
+    /// Never returns.
+    Hang,
+}
+
+impl ScriptedDiazotroph {
+    /// Answers with a patch.
+    pub fn patch() -> Self {
+        Self::new([Answer::Outcome(GenerationOutcome::Text(PATCH.to_owned()))])
+    }
+
+    /// Answers with these, in order.
+    pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let answers = Mutex::new(answers.into_iter().collect());
+        Self { answers, calls: AtomicU64::new(0), prompts: Mutex::default() }
+    }
+
+    /// Returns how often it was called.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Returns the prompts that it got.
+    pub fn prompts(&self) -> Vec<String> {
+        self.prompts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn next(&self) -> Answer {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() };
+        next.expect("a test gives at least one answer")
+    }
+}
+
+/// What the usual answer is.
+pub const PATCH: &str = "diff --git a/src/lib.rs b/src/lib.rs\n--- a/src/lib.rs\n+++ b/src/lib.rs\n\
+                         @@ -1 +1 @@\n-value.trunc()\n+value.round()\n";
+
+impl Diazotroph for ScriptedDiazotroph {
+    fn provider(&self) -> &str {
+        "scripted"
+    }
+
+    fn needs_worktree(&self) -> bool {
+        false
+    }
+
+    fn generate<'a>(
+        &'a self,
+        request: GenerationRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Generation> + Send + 'a>> {
+        Box::pin(async move {
+            self.calls.fetch_add(1, Ordering::SeqCst);
+            self.prompts.lock().unwrap_or_else(PoisonError::into_inner).push(request.prompt.to_owned());
+            match self.next() {
+                Answer::Hang => std::future::pending().await,
+                Answer::Outcome(outcome) => {
+                    Generation { outcome, usage: Usage { requests: 1, ..Usage::default() } }
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! A Repository in memory, for flows and benchmarks where git itself is not the subject. A commit is a checksum of
+//! what it is made of, so that rebuilding gives the same one.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use azolla_control_plane::repo::{
+    Attempt, Candidate, Description, Published, Repository, RepositoryError, TakeError, Taken, Worktree,
+};
+use azolla_substrate::BoxFuture;
+
+/// How the patch of a test begins that applies nowhere.
+pub const BROKEN_PATCH: &str = "BROKEN";
+
+/// One branch, no files.
+#[derive(Default)]
+pub struct MemoryRepository(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    base: Option<String>,
+    files: BTreeMap<String, Vec<u8>>,
+    faults: VecDeque<RepositoryError>,
+    conflicts: bool,
+    publish: Option<Published>,
+    branches: BTreeMap<String, String>,
+    published: BTreeMap<String, String>,
+}
+
+impl MemoryRepository {
+    /// The commit that the base branch is at, unless a test moves it.
+    pub const BASE: &str = "1111111111111111111111111111111111111111";
+
+    /// Moves the base branch; with `conflicts`, no patch applies to it there.
+    pub fn move_base(&self, commit: &str, conflicts: bool) {
+        let mut state = self.state();
+        state.base = Some(commit.to_owned());
+        state.conflicts = conflicts;
+    }
+
+    /// Puts a file into every commit.
+    pub fn put(&self, path: &str, bytes: &[u8]) {
+        self.state().files.insert(path.to_owned(), bytes.to_owned());
+    }
+
+    /// Makes the next looks at the base fail, one each.
+    pub fn fail_next(&self, faults: impl IntoIterator<Item = RepositoryError>) {
+        self.state().faults.extend(faults);
+    }
+
+    /// Makes publishing come out like this.
+    pub fn publish_as(&self, published: Published) {
+        self.state().publish = Some(published);
+    }
+
+    /// Returns where the mirror's branch of an objective stands.
+    pub fn branch(&self, name: &str) -> Option<String> {
+        self.state().branches.get(name).cloned()
+    }
+
+    /// Returns where the operator's branch of an objective stands.
+    pub fn published(&self, name: &str) -> Option<String> {
+        self.state().published.get(name).cloned()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Repository for MemoryRepository {
+    fn base<'a>(&'a self, _branch: &'a str) -> BoxFuture<'a, Result<String, RepositoryError>> {
+        Box::pin(async {
+            let mut state = self.state();
+            match state.faults.pop_front() {
+                Some(fault) => Err(fault),
+                None => Ok(state.base.clone().unwrap_or_else(|| Self::BASE.to_owned())),
+            }
+        })
+    }
+
+    fn describe<'a>(&'a self, _commit: &'a str) -> BoxFuture<'a, Result<Description, RepositoryError>> {
+        Box::pin(async {
+            let paths: Vec<String> = self.state().files.keys().cloned().collect();
+            Ok(Description { files: paths.len() as u64, paths, guide: None })
+        })
+    }
+
+    fn file<'a>(
+        &'a self,
+        _commit: &'a str,
+        path: &'a str,
+        _bytes_max: usize,
+    ) -> BoxFuture<'a, Result<Option<Vec<u8>>, RepositoryError>> {
+        Box::pin(async { Ok(self.state().files.get(path).cloned()) })
+    }
+
+    fn worktree<'a>(&'a self, _attempt: &'a Attempt) -> BoxFuture<'a, Result<Worktree, RepositoryError>> {
+        Box::pin(async { Err(no_files()) })
+    }
+
+    fn take<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        candidate: Candidate<'a>,
+    ) -> BoxFuture<'a, Result<Taken, TakeError>> {
+        Box::pin(async move {
+            match candidate {
+                Candidate::Text(text) => taken(attempt, text),
+                Candidate::Edits(_) => Err(no_files().into()),
+            }
+        })
+    }
+
+    fn rebuild<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        content: &'a str,
+    ) -> BoxFuture<'a, Result<Taken, TakeError>> {
+        Box::pin(async move { taken(attempt, content) })
+    }
+
+    fn project<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
+        Box::pin(async {
+            self.state().branches.insert(attempt.branch(), commit.to_owned());
+            Ok(())
+        })
+    }
+
+    fn applies<'a>(
+        &'a self,
+        _commit: &'a str,
+        _content: &'a str,
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>> {
+        Box::pin(async { Ok(!self.state().conflicts) })
+    }
+
+    fn checkout<'a>(
+        &'a self,
+        _attempt: &'a Attempt,
+        _commit: &'a str,
+    ) -> BoxFuture<'a, Result<Worktree, RepositoryError>> {
+        Box::pin(async { Err(no_files()) })
+    }
+
+    fn publish<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+    ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
+        Box::pin(async {
+            let mut state = self.state();
+            if let Some(published) = &state.publish {
+                return Ok(published.clone());
+            }
+            state.published.insert(attempt.branch(), commit.to_owned());
+            Ok(Published::Done)
+        })
+    }
+}
+
+fn taken(attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
+    if text.is_empty() {
+        return Err(TakeError::NoChange);
+    }
+    if text.starts_with(BROKEN_PATCH) {
+        return Err(TakeError::Refused("src/lib.rs: the patch does not apply".to_owned()));
+    }
+    let identity = format!("{} {} {} {text}", attempt.base, attempt.work_order_id, attempt.created_at);
+    Ok(Taken {
+        commit: checksum(&identity),
+        tree: checksum(text),
+        diff: text.to_owned(),
+        paths: vec!["src/lib.rs".to_owned()],
+    })
+}
+
+/// Forty digits that depend on every byte (FNV-1a, three times over).
+fn checksum(text: &str) -> String {
+    let word = |seed: u64| {
+        text.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    };
+    format!("{:016x}{:016x}{:08x}", word(0), word(1), word(2) as u32)
+}
+
+fn no_files() -> RepositoryError {
+    RepositoryError::Unusable { what: "there are no files in memory".into(), action: "use git".into() }
+}

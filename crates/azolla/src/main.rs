@@ -1,19 +1,35 @@
 //! The `azolla` program: reads the command line and answers with an exit code.
 
 mod cli;
+mod config;
+mod deployment;
+mod failure;
+mod home;
+mod screen;
+mod workers;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    // Before there is a runtime: help and version answer from here.
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => return failure::misused(&error),
+        Err(answer) => answer.exit(),
+    };
+    let runtime = if arguments.works_in_parallel() {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+    } else {
+        tokio::runtime::Builder::new_current_thread().max_blocking_threads(2).enable_all().build()
+    };
+    let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return cli::report(&error.into()),
+        Err(error) => return failure::report(&error.into()),
     };
     match runtime.block_on(cli::run(arguments)) {
         Ok(code) => code,
-        Err(error) => cli::report(&error),
+        Err(error) => failure::report(&error),
     }
 }

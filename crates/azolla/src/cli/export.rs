@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufWriter, Write},
+    path::Path,
     process::ExitCode,
 };
 
@@ -11,7 +12,8 @@ use super::{progress::Progress, store::StoreAddress};
 
 /// Write a whole Substrate as JSON lines to stdout
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla export --store ~/substrate.sqlite > backup.jsonl\n\n\
+#[command(after_help = "Examples:\n  azolla export --azolla az-app > backup.jsonl\n  \
+                        azolla export --store ~/substrate.sqlite > backup.jsonl\n\n\
                         The lines are of one instant, in canonical form: two exports of the same \
                         state are equal byte for byte.")]
 pub(crate) struct Export {
@@ -20,8 +22,8 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
-        let store = self.store.open().await?;
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let store = self.store.open(home).await?;
         let mut out = BufWriter::new(std::io::stdout());
         let mut progress = Progress::new("exported");
         let mut write = |line: &str| {

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader, Cursor, Read},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -17,9 +17,11 @@ use super::{
 
 /// Fill a new Substrate from an export
 #[derive(Args)]
-#[command(after_help = "Examples:\n  azolla import --store new.sqlite backup.jsonl\n  \
+#[command(
+    after_help = "Examples:\n  azolla import --azolla az-app backup.jsonl\n  azolla import --store new.sqlite backup.jsonl\n  \
                         azolla import --store postgres://me@db/azolla --azolla az-app - < backup.jsonl\n\n\
-                        The store is made if it is not there; it has to be empty. All is imported or nothing.")]
+                        The store is made if it is not there; it has to be empty. All is imported or nothing."
+)]
 pub(crate) struct Import {
     #[command(flatten)]
     store: StoreAddress,
@@ -30,7 +32,7 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let mut input: Box<dyn BufRead + Send> = if self.file.as_os_str() == "-" {
             Box::new(BufReader::new(std::io::stdin()))
         } else {
@@ -41,7 +43,7 @@ impl Import {
         let mut first = Vec::new();
         input.by_ref().take(FIRST_LINE_BYTES_MAX).read_until(b'\n', &mut first)?;
         let identity = azolla_substrate::exported_identity(&first)?;
-        let store = self.store.open_or_create(identity).await?;
+        let store = self.store.open_or_create(home, identity).await?;
         let input = Watched { input: Cursor::new(first).chain(input), progress: Progress::new("imported") };
         azolla_substrate::import(&*store, input).await?;
         Ok(ExitCode::SUCCESS)

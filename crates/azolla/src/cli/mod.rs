@@ -1,89 +1,135 @@
-//! The command line: a file per subcommand, one form of error, one table of exit codes.
+//! The command line: a file per subcommand.
 
+mod demo;
+mod doctor;
+mod explain;
 mod export;
+mod id;
 mod import;
+mod init;
+mod limits;
+mod log;
+mod objective;
 mod progress;
+mod resume;
+mod review;
+mod run;
 mod schema;
 mod store;
+mod text;
+mod trust;
 mod verify;
 
 use std::{
-    io::{ErrorKind, Write},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use azolla_substrate::{ArchiveError, SubstrateError};
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+
+use crate::failure::Failure;
 
 /// A durable control plane around stateless workers, for one operator.
+///
+/// Without a command: where things stand, and the next thing to do.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(version, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    home: HomeArgument,
+
+    #[command(flatten)]
+    resume: resume::Resume,
+
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 ok, 1 failure, 2 usage, 4 refused by state, 75 temporary \
-                          (a store that is busy or away): try again.";
+/// Where the configuration and the data are.
+#[derive(Args)]
+struct HomeArgument {
+    /// Keep configuration and data here, not in the XDG directories.
+    #[arg(long, value_name = "PATH", env = "AZOLLA_HOME", global = true, hide_env_values = true)]
+    home: Option<PathBuf>,
+}
+
+const AFTER_HELP: &str = "Start here:\n  azolla init                                  set up; inside a repository, also for it\n  \
+                          azolla objective new \"Title\" --criteria \"…\"   describe a piece of work\n  \
+                          azolla objective approve ID                  let it run\n  \
+                          azolla run --until-idle                      run what is due\n  \
+                          azolla                                       see what needs you\n\n\
+                          Ids: any part that is unique, from the beginning or the end, is enough.\n\n\
+                          Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 refused by state, 5 gate failed, \
+                          6 budget or cap, 75 temporary (a store that is busy or away): try again.";
 
 #[derive(Subcommand)]
 enum Command {
+    Resume(resume::Resume),
+    Init(init::Init),
+    Doctor(doctor::Doctor),
+    #[command(alias = "obj")]
+    Objective(objective::Objective),
+    Review(review::Review),
+    Run(run::Run),
+    Log(log::Log),
+    Explain(explain::Explain),
+    Trust(trust::Trust),
+    Limits(limits::Limits),
     Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
     Schema(schema::Schema),
+    Demo(demo::Demo),
+}
+
+impl Arguments {
+    /// Tells whether the command keeps several things going at once.
+    pub(crate) fn works_in_parallel(&self) -> bool {
+        matches!(
+            self.command,
+            Some(
+                Command::Run(_)
+                    | Command::Demo(_)
+                    | Command::Export(_)
+                    | Command::Import(_)
+                    | Command::Verify(_)
+            )
+        )
+    }
 }
 
 /// Runs a command and returns its exit code.
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    // An empty variable is one that is not set.
+    let home = arguments.home.home.filter(|home| !home.as_os_str().is_empty());
+    let home: Option<&Path> = home.as_deref();
+    if arguments.command.is_some() && arguments.resume.json {
+        return Err(Failure::usage("--json goes behind the command").into());
+    }
     match arguments.command {
-        Command::Verify(command) => command.run().await,
-        Command::Export(command) => command.run().await,
-        Command::Import(command) => command.run().await,
-        Command::Schema(command) => command.run(),
+        None => arguments.resume.run(home).await,
+        Some(Command::Resume(command)) => command.run(home).await,
+        Some(Command::Init(command)) => command.run(home).await,
+        Some(Command::Doctor(command)) => command.run(home).await,
+        Some(Command::Objective(command)) => command.run(home).await,
+        Some(Command::Review(command)) => command.run(home).await,
+        Some(Command::Run(command)) => command.run(home).await,
+        Some(Command::Log(command)) => command.run(home).await,
+        Some(Command::Explain(command)) => command.run(home).await,
+        Some(Command::Trust(command)) => command.run(home).await,
+        Some(Command::Limits(command)) => command.run(home),
+        Some(Command::Verify(command)) => command.run(home).await,
+        Some(Command::Export(command)) => command.run(home).await,
+        Some(Command::Import(command)) => command.run(home).await,
+        Some(Command::Schema(command)) => command.run(),
+        Some(Command::Demo(command)) => command.run(home).await,
     }
 }
 
-/// Prints an error with its causes on stderr and returns the exit code that it stands for.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    if is_closed_pipe(error) {
-        // Whoever read our output has had enough: not a failure, and nobody is left to tell.
-        return ExitCode::SUCCESS;
-    }
-    let causes: Vec<String> = error.chain().map(|cause| plain(&cause.to_string())).collect();
-    let mut text: Vec<&str> = Vec::new();
-    for cause in &causes {
-        // A transparent error repeats its source word for word.
-        if text.last() != Some(&cause.as_str()) {
-            text.push(cause);
-        }
-    }
-    // Nothing can be done if even stderr is closed.
-    let _ = writeln!(std::io::stderr(), "error: {}", text.join(": "));
-    ExitCode::from(exit_code(error))
-}
-
-/// Text from outside loses its control characters before it reaches a terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
-    })
-}
-
-fn exit_code(error: &anyhow::Error) -> u8 {
-    let store = error.chain().find_map(|cause| match cause.downcast_ref::<ArchiveError>() {
-        Some(ArchiveError::Store(error)) => Some(error),
-        _ => cause.downcast_ref::<SubstrateError>(),
-    });
-    match store {
-        Some(SubstrateError::Unavailable(_) | SubstrateError::OutcomeUnknown { .. }) => 75,
-        Some(
-            SubstrateError::Refused { .. } | SubstrateError::Transition(_) | SubstrateError::Changed { .. },
-        ) => 4,
-        _ => 1,
-    }
+/// Which azolla a command means.
+#[derive(Args)]
+pub(crate) struct Which {
+    /// The azolla; otherwise that of this directory's repository, or the only one.
+    #[arg(long, value_name = "ID", env = "AZOLLA_ID")]
+    pub(crate) azolla: Option<azolla_protocol::AzollaId>,
 }

@@ -4,9 +4,20 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli;
+mod completion;
 mod conformance;
+mod demo;
+mod dependencies;
+mod doctor;
+mod kills;
 mod licences;
+mod objectives;
+mod resume;
+mod runs;
+mod screens;
+mod setup;
 mod tidy;
+mod world;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,147 @@
+//! `azolla demo`: the whole way of a piece of work, in a scratch home, with the very commands that one would type.
+
+mod repository;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use azolla_protocol::{AzollaType, IdSource};
+use azolla_substrate::SystemIds;
+use clap::{Args, Parser};
+
+use super::{Arguments, id::all};
+use crate::{
+    config::{Place, add_recorded, copy_provider, first_text},
+    deployment::Deployment,
+    failure::Failure,
+    screen::{FAINT, PLAIN, Page, STRONG},
+};
+
+/// Show the whole way of a piece of work, in a scratch directory
+#[derive(Args)]
+#[command(after_help = "Examples:\n  azolla demo\n  azolla demo --provider NAME\n\n\
+                        Store, git, checks and claims are real. Without --provider the worker's answer comes from a \
+                        recorded file. Nothing outside the scratch directory is touched.")]
+pub(crate) struct Demo {
+    /// A worker of your configuration; otherwise a recorded answer.
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+
+    /// Where to make it, a directory that is not there yet; otherwise one for temporary files.
+    #[arg(long, value_name = "PATH")]
+    directory: Option<PathBuf>,
+}
+
+const TITLE: &str = "Round a share half up";
+const CRITERIA: &str = "500 cents among 3 people is 167 each; 1000 among 3 is 333; check.sh passes.";
+
+impl Demo {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let configured = match &self.provider {
+            Some(name) => Some(configured(home, name)?),
+            None => None,
+        };
+        let scratch = self.make_directory()?;
+        let (repo, home) = (scratch.join("shares"), scratch.join("home"));
+        repository::make(&repo).await?;
+        // As if one had typed `cd`: init looks at where it is.
+        std::env::set_current_dir(&repo).with_context(|| format!("{} cannot be entered", repo.display()))?;
+        say(&format!("A small repository with a bug and a check: {}", repo.display()))?;
+        let provider = self.provider.as_deref().unwrap_or("recorded");
+        let place = Place::find(Some(&home))?;
+        place.make()?;
+        add_worker(&place, &scratch, provider, configured.as_deref())?;
+        match configured {
+            Some(_) => say(&format!("The worker is {provider}, from your configuration."))?,
+            None => say("The worker's answer comes from a recorded file: no model is asked.")?,
+        }
+        step(&home, &["init"]).await?;
+        step(&home, &["trust", "--yes"]).await?;
+        step(&home, &["objective", "new", TITLE, "--criteria", CRITERIA]).await?;
+        let id = only_ticket(&home).await?;
+        step(&home, &["objective", "approve", &id]).await?;
+        let code = step(&home, &["run", "--until-idle"]).await?;
+        step(&home, &["review", &id, "--no-pager"]).await?;
+        step(&home, &[]).await?;
+        let mut page = Page::default();
+        page.line(PLAIN, "")
+            .line(STRONG, "Look around, then remove it:")
+            .command("  ", &format!("export AZOLLA_HOME={}; cd {}", home.display(), repo.display()))
+            .command("  ", &format!("git log --oneline azolla/{id}"))
+            .command("  ", &format!("rm -rf {}", scratch.display()));
+        page.show()?;
+        Ok(code)
+    }
+
+    fn make_directory(&self) -> anyhow::Result<PathBuf> {
+        let named = self.directory.clone();
+        let path = named.unwrap_or_else(|| {
+            std::env::temp_dir().join(format!("azolla-demo-{}", SystemIds::default().body()))
+        });
+        let failed = || format!("{} cannot be made", path.display());
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new().mode(0o700).create(&path).with_context(failed)?;
+        path.canonicalize().with_context(failed)
+    }
+}
+
+/// Returns the text of the operator's configuration, which has to have the provider.
+fn configured(home: Option<&Path>, name: &str) -> anyhow::Result<String> {
+    let deployment = Deployment::load(home)?;
+    if !deployment.config.providers.contains_key(name) {
+        let names: Vec<_> = deployment.config.providers.keys().map(String::as_str).collect();
+        let hint =
+            format!("configured: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+        return Err(Failure::not_found(format!("there is no provider {name}")).hint(hint).into());
+    }
+    Ok(std::fs::read_to_string(&deployment.place.config)?)
+}
+
+fn add_worker(place: &Place, scratch: &Path, name: &str, configured: Option<&str>) -> anyhow::Result<()> {
+    let text = first_text();
+    let text = match configured {
+        Some(from) => copy_provider(from, text, &place.config, name)?,
+        None => {
+            let answer = scratch.join("answer.md");
+            std::fs::write(&answer, include_str!("demo/answer.md"))?;
+            let answer = answer.to_str().context("the scratch directory's name is not UTF-8")?;
+            add_recorded(text, &place.config, name, answer)?
+        }
+    };
+    std::fs::write(&place.config, text)?;
+    Ok(())
+}
+
+/// Runs a command of ours, after showing it as one would type it.
+async fn step(home: &Path, words: &[&str]) -> anyhow::Result<ExitCode> {
+    let shown: Vec<String> = words
+        .iter()
+        .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() })
+        .collect();
+    let mut page = Page::default();
+    page.line(PLAIN, "").add(FAINT, "$ ").command("", format!("azolla {}", shown.join(" ")).trim_end());
+    page.show()?;
+    let flag = ["azolla".as_ref(), "--home".as_ref(), home.as_os_str()];
+    let arguments = flag.into_iter().chain(words.iter().map(|word| word.as_ref()));
+    let arguments = Arguments::try_parse_from(arguments)?;
+    // A command that runs commands: its future would hold itself.
+    Box::pin(super::run(arguments)).await
+}
+
+fn say(text: &str) -> std::io::Result<()> {
+    let mut page = Page::default();
+    page.line(PLAIN, "").line(STRONG, text);
+    page.show()
+}
+
+async fn only_ticket(home: &Path) -> anyhow::Result<String> {
+    let deployment = Deployment::load(Some(home))?;
+    let azolla = deployment.one(None, AzollaType::CodePatch)?;
+    let store = deployment.open(azolla).await?;
+    let found = all(store.read()).await?;
+    let stored = found.last().context("the objective was just made")?;
+    Ok(stored.objective.objective_id.to_string())
+}

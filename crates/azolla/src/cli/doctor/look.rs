@@ -1,0 +1,199 @@
+//! The single looks of the doctor.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use azolla_control_plane::repo::Repository;
+use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits};
+use azolla_protocol::AzollaType;
+
+use super::Line;
+use crate::{
+    config::{AzollaConfig, Place, ProviderConfig, Unsafe},
+    deployment::{self, Deployment},
+    home::Home,
+    workers,
+};
+
+/// Is git there, and new enough?
+pub(super) async fn git() -> Line {
+    let path = match deployment::git() {
+        Ok(path) => path,
+        Err(error) => return Line::bad("git", error.to_string(), "install git 2.39 or newer"),
+    };
+    let program = Program {
+        path: path.clone(),
+        arguments: vec!["--version".into()],
+        directory: "/".into(),
+        environment: BTreeMap::new(),
+        input: Vec::new(),
+    };
+    let bounds = Bounds {
+        time: Some(Duration::from_secs(10)),
+        grace: Duration::from_secs(1),
+        stdout: Capture::Head(1_000),
+        stderr: Capture::Head(1_000),
+        containment: Containment::Group,
+        limits: ResourceLimits::default(),
+    };
+    match azolla_process::run(&program, &bounds).await {
+        Ok(finished) if finished.exit == Exit::Code(0) => {
+            let text = String::from_utf8_lossy(&finished.stdout.bytes).trim().to_owned();
+            let state = format!("{text} at {}", path.display());
+            if is_new_enough(&text) {
+                Line::good("git", state)
+            } else {
+                Line::bad("git", state, "install git 2.39 or newer")
+            }
+        }
+        Ok(finished) => {
+            Line::bad("git", format!("{} ended with {:?}", path.display(), finished.exit), "reinstall git")
+        }
+        Err(error) => Line::bad("git", error.to_string(), "reinstall git"),
+    }
+}
+
+/// Reads `git version 2.47.1 …`.
+fn is_new_enough(text: &str) -> bool {
+    let version = text.split_whitespace().nth(2).unwrap_or_default();
+    let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (2, 39)
+}
+
+/// Whose are the directories, and who can write there (T35)?
+pub(super) fn places(place: &Place) -> Vec<Line> {
+    let paths = format!("{} for its owner alone", place.data.display());
+    vec![match place.check() {
+        Ok(()) if place.data.is_dir() => Line::good("data directory", paths),
+        Ok(()) => {
+            Line::bad("data directory", format!("{} is not there", place.data.display()), "azolla init")
+        }
+        Err(Unsafe::Refused { path, what, fix }) => {
+            Line::bad("home", format!("{} {what}", path.display()), fix)
+        }
+        Err(error) => Line::bad("home", error.to_string(), "check the path"),
+    }]
+}
+
+/// Does the home store open?
+pub(super) fn home_store(place: &Place) -> Line {
+    let path = place.home_store();
+    match Home::open(&path) {
+        Ok(_) => Line::good("home store", path.display().to_string()),
+        Err(error) => Line::bad(
+            "home store",
+            format!("{:#}", anyhow::Error::from(error)),
+            format!("check {}", path.display()),
+        ),
+    }
+}
+
+/// Is there room?
+pub(super) fn disk(place: &Place) -> Line {
+    /// Less than this is too little for mirrors and worktrees.
+    const LITTLE_MB: u64 = 500;
+    match rustix::fs::statvfs(&place.data) {
+        Ok(found) => {
+            let free = found.f_bavail.saturating_mul(found.f_frsize) / 1_000_000;
+            let state = format!("{free} MB free at {}", place.data.display());
+            if free >= LITTLE_MB { Line::good("disk", state) } else { Line::bad("disk", state, "make room") }
+        }
+        Err(error) => Line::bad("disk", error.to_string(), "check the data directory"),
+    }
+}
+
+/// Does an azolla's store open and hold together, and is its repository there?
+pub(super) async fn azolla(deployment: &Deployment, azolla: &AzollaConfig) -> Vec<Line> {
+    let place = match &azolla.store {
+        // An address may hold a password.
+        Some(url) => url.rsplit_once('@').map_or("PostgreSQL", |(_, host)| host).to_owned(),
+        None => deployment.place.store(&azolla.id).display().to_string(),
+    };
+    let mut lines = vec![Line::of(
+        &format!("{} store", azolla.id),
+        store(deployment, azolla, &place).await,
+        "azolla verify",
+    )];
+    if azolla.azolla_type == AzollaType::CodePatch {
+        let name = format!("{} repository", azolla.id);
+        lines.push(Line::of(
+            &name,
+            repository(deployment, azolla).await,
+            "correct repo and base_branch in the configuration",
+        ));
+        let mirror = deployment.place.mirror(&azolla.id);
+        lines.push(Line::good(format!("{} mirror", azolla.id), mirror.display().to_string()));
+        lines.push(worker(deployment, azolla));
+    }
+    lines
+}
+
+async fn store(deployment: &Deployment, azolla: &AzollaConfig, place: &str) -> anyhow::Result<String> {
+    let store = deployment.open(azolla).await?;
+    let found = store.read().integrity().await?;
+    anyhow::ensure!(found.is_empty(), "{place} is damaged: {}", found.join("; "));
+    Ok(place.to_owned())
+}
+
+async fn repository(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<String> {
+    let branch = azolla.base_branch.as_deref().unwrap_or_default();
+    let commit = deployment.repository(azolla)?.base(branch).await?;
+    Ok(format!(
+        "{}, {branch} at {}",
+        azolla.repo.as_deref().unwrap_or_default(),
+        commit.get(..12).unwrap_or(&commit)
+    ))
+}
+
+fn worker(deployment: &Deployment, azolla: &AzollaConfig) -> Line {
+    let name = format!("{} worker", azolla.id);
+    match deployment.provider_name(azolla) {
+        Ok(provider) => Line::good(name, provider),
+        Err(error) => Line::of(&name, Err(error.into()), "azolla init --provider-command 'COMMAND'"),
+    }
+}
+
+/// Can a provider be made, and is its program there?
+pub(super) fn provider(deployment: &Deployment, name: &str, provider: &ProviderConfig) -> Vec<Line> {
+    let what = format!("worker {name}");
+    if let Err(error) = workers::provider(deployment, name) {
+        return vec![Line::bad(
+            what,
+            format!("{error:#}"),
+            format!("correct [provider.{name}] in the configuration"),
+        )];
+    }
+    match provider {
+        ProviderConfig::Command { argv, env, .. } => {
+            let program = argv.first().map_or("", String::as_str);
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let mut lines = vec![match azolla_process::find(program.as_ref(), &path) {
+                Some(found) => Line::good(&what, found.display().to_string()),
+                None => Line::bad(
+                    &what,
+                    format!("{program} was not found on PATH"),
+                    format!("install {program}, or correct argv of [provider.{name}]"),
+                ),
+            }];
+            for variable in env.iter().filter(|variable| std::env::var_os(variable).is_none()) {
+                lines.push(Line::bad(
+                    &what,
+                    format!("{variable} is not set"),
+                    format!("export {variable}=…, or take it out of env"),
+                ));
+            }
+            lines
+        }
+        ProviderConfig::Recorded { answers } => vec![there(&what, answers)],
+    }
+}
+
+fn there(what: &str, path: &Path) -> Line {
+    match path.exists() {
+        true => Line::good(what, path.display().to_string()),
+        false => Line::bad(
+            what,
+            format!("{} is not there", path.display()),
+            "correct answers in the configuration",
+        ),
+    }
+}

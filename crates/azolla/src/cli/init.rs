@@ -1,0 +1,203 @@
+//! `azolla init`: the configuration, the stores, the standing objective; inside a repository, an azolla for it.
+//! A second time it changes nothing.
+
+mod checkout;
+mod standing;
+mod words;
+
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use azolla_control_plane::repo::check_branch;
+use azolla_protocol::{AzollaId, AzollaType};
+use clap::Args;
+
+use self::checkout::Checkout;
+use crate::{
+    config::{Added, Config, Place, add_azolla, add_provider, first_text, set_provider},
+    deployment::Deployment,
+    failure::Failure,
+    screen::{FAINT, PLAIN, Page},
+};
+
+/// Set up azolla; inside a repository, also for that repository
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  azolla init\n  cd ~/app && azolla init --provider-command 'my-agent --file {prompt_file}'\n\n\
+                        What is there already is left as it is."
+)]
+pub(crate) struct Init {
+    /// The branch that work starts from; otherwise the repository's default, or the one that is checked out.
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
+
+    /// A program that edits files in its current directory. In its words, {prompt_file} is a file with the task and
+    /// {prompt} the task itself; without either, the task comes on stdin.
+    #[arg(long, value_name = "COMMAND")]
+    provider_command: Option<String>,
+}
+
+impl Init {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let place = Place::find(home)?;
+        place.make()?;
+        let mut page = Page::default();
+        let mut note = |what: &str, at: &dyn std::fmt::Display| {
+            page.add(PLAIN, &format!("{what:<10}")).line(FAINT, &at.to_string());
+        };
+        let before = read(&place.config)?;
+        let mut text = before.clone().unwrap_or_else(|| first_text().to_owned());
+        let provider = match &self.provider_command {
+            Some(command) => Some(self.add_command(&mut text, &place, command, &mut note)?),
+            None => None,
+        };
+        let repository = self.add_repository(&mut text, &place, provider.as_deref(), &mut note)?;
+        // Whatever was added, the whole of it has to be good before it is written.
+        let config = Config::parse(&text, &place.config)?;
+        if before.as_deref() != Some(&text) {
+            write(&place.config, &text)?;
+            note("wrote", &place.config.display());
+        }
+        let deployment = Deployment { place, config };
+        for azolla in &deployment.config.azollas {
+            let is_new = azolla.store.is_none() && !deployment.place.store(&azolla.id).exists();
+            let store = deployment.open_or_create(azolla).await?;
+            if is_new {
+                note("made", &deployment.place.store(&azolla.id).display());
+            }
+            if azolla.azolla_type == AzollaType::TaskMgmt
+                && standing::open(&*store, &azolla.id).await? == Added::New
+            {
+                note("opened", &standing::ID);
+            }
+        }
+        next_step(&mut page, &deployment.config, repository.as_ref());
+        page.show()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn add_command(
+        &self,
+        text: &mut String,
+        place: &Place,
+        command: &str,
+        note: &mut dyn FnMut(&str, &dyn std::fmt::Display),
+    ) -> anyhow::Result<String> {
+        let argv = words::split(command).map_err(Failure::usage)?;
+        let program = argv.first().and_then(|program| Path::new(program).file_stem());
+        let name = program.map_or_else(String::new, |stem| id_body(&stem.to_string_lossy()));
+        if name.is_empty() {
+            return Err(Failure::usage("--provider-command names no program").into());
+        }
+        let (changed, added) = add_provider(text, &place.config, &name, &argv)?;
+        *text = changed;
+        match added {
+            Added::New => note("added", &format_args!("[provider.{name}]")),
+            Added::Already => note("kept", &format_args!("[provider.{name}], which was there already")),
+        }
+        Ok(name)
+    }
+
+    fn add_repository(
+        &self,
+        text: &mut String,
+        place: &Place,
+        provider: Option<&str>,
+        note: &mut dyn FnMut(&str, &dyn std::fmt::Display),
+    ) -> anyhow::Result<Option<AzollaId>> {
+        let here = std::env::current_dir().context("the current directory cannot be read")?;
+        let Some(checkout) = Checkout::around(&here) else {
+            if self.base.is_some() {
+                return Err(Failure::usage("--base needs a repository, and this directory is in none").into());
+            }
+            return Ok(None);
+        };
+        let repo =
+            checkout.root.to_str().ok_or_else(|| Failure::new("the repository's path is not UTF-8"))?;
+        let config = Config::parse(text, &place.config)?;
+        let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == checkout.root);
+        let known = config.azollas.iter().find(|azolla| azolla.repo_path().is_some_and(same));
+        if let Some(known) = known {
+            if let (None, Some(provider)) = (&known.provider, provider) {
+                *text = set_provider(text, &place.config, &known.id, provider)?;
+                note("set", &format_args!("provider of [azolla.{}]", known.id));
+            }
+            return Ok(Some(known.id.clone()));
+        }
+        let base = match &self.base {
+            Some(base) => base.clone(),
+            None => checkout.base_branch().ok_or_else(|| {
+                Failure::new(format!("{repo} has no branch checked out")).hint("azolla init --base BRANCH")
+            })?,
+        };
+        check_branch(&base)?;
+        let id = free_id(&checkout.root, &config);
+        (*text, _) = add_azolla(text, &place.config, &id, repo, &base, provider)?;
+        note("added", &format_args!("[azolla.{id}] for {repo}, work starts from {base}"));
+        Ok(Some(id))
+    }
+}
+
+fn next_step(page: &mut Page, config: &Config, repository: Option<&AzollaId>) {
+    let provider = repository.and_then(|id| config.azolla(id)).and_then(|azolla| azolla.provider.as_ref());
+    match (repository, provider.is_some() || config.providers.len() == 1) {
+        (None, _) => {
+            page.heading("Next: set it up for a repository").command("  ", "cd REPOSITORY && azolla init");
+        }
+        (Some(_), false) => {
+            page.heading("Next: name a program that does the work")
+                .command("  ", "azolla init --provider-command 'my-agent --file {prompt_file}'");
+        }
+        (Some(_), true) => {
+            page.heading("Next: describe a piece of work").command(
+                "  ",
+                "azolla objective new \"Title\" --criteria \"what has to hold when it is done\"",
+            );
+        }
+    }
+}
+
+/// Returns an id for a repository that no other azolla has.
+fn free_id(root: &Path, config: &Config) -> AzollaId {
+    let name = root.file_name().map_or_else(String::new, |name| id_body(&name.to_string_lossy()));
+    let name = if name.is_empty() { "repository".to_owned() } else { name };
+    let candidates = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
+    let mut ids = candidates.filter_map(|body| AzollaId::new(format!("az-{body}")).ok());
+    ids.find(|id| config.azolla(id).is_none()).expect("there is always a further number")
+}
+
+/// Turns a file's name into what an id may have after its prefix.
+fn id_body(name: &str) -> String {
+    let allowed = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+    let body: String = name.to_ascii_lowercase().chars().map(allowed).take(50).collect();
+    body.trim_matches('-').to_owned()
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
+    }
+}
+
+/// Replaces the file by a whole new one, so that a crash leaves the old or the new.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut beside: PathBuf = path.to_owned();
+    beside.set_extension("toml.new");
+    let failed = || format!("{} cannot be written", path.display());
+    let _ = std::fs::remove_file(&beside);
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).with_context(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(failed)?;
+    std::fs::rename(&beside, path).with_context(failed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! `azolla log`: what happened, newest last, from the journal.
+
+pub(crate) mod line;
+
+use std::{collections::VecDeque, path::Path, process::ExitCode};
+
+use azolla_protocol::{AzollaId, EventId, JournalEntry, OutputId, RunId, SnapshotId, WorkOrderId};
+use azolla_substrate::{JournalCursor, SubstrateError, SubstrateRead};
+use clap::Args;
+use serde_json::json;
+
+use super::{
+    Which,
+    id::{self, Found, IdPart},
+};
+use crate::{
+    deployment::Deployment,
+    screen::{self, FAINT, PLAIN, Page, day_and_time},
+};
+
+/// Show what happened, newest last
+#[derive(Args)]
+#[command(after_help = "Examples:\n  azolla log\n  azolla log 4k2\n  azolla log --all --limit 200 --json")]
+pub(crate) struct Log {
+    /// Only this objective and its runs.
+    #[arg(value_name = "ID")]
+    id: Option<IdPart>,
+
+    /// How many entries at the most.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    limit: u64,
+
+    /// Also what matters only to the machine: claims, events, artifacts.
+    #[arg(long)]
+    all: bool,
+
+    /// Print one JSON document, with the journal as it is stored.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Log {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let deployment = Deployment::load(home)?;
+        let named = self.which.azolla.as_ref();
+        let mut entries: Vec<(AzollaId, JournalEntry)> = Vec::new();
+        match &self.id {
+            Some(part) => {
+                let found = id::objective(&deployment, named, part).await?;
+                let journal = of_objective(&found).await?;
+                entries.extend(journal.into_iter().map(|entry| (found.azolla.id.clone(), entry)));
+            }
+            None => {
+                for azolla in deployment.candidates(named)? {
+                    let store = deployment.open(azolla).await?;
+                    let journal = newest(store.read(), self.limit, |entry| self.shows(entry)).await?;
+                    entries.extend(journal.into_iter().map(|entry| (azolla.id.clone(), entry)));
+                }
+                entries.sort_by_key(|(_, entry)| (entry.at, entry.seq));
+            }
+        }
+        entries.retain(|(_, entry)| self.shows(entry));
+        let skipped = entries.len().saturating_sub(usize::try_from(self.limit).unwrap_or(usize::MAX));
+        entries.drain(..skipped);
+        if self.json {
+            let data: Vec<_> =
+                entries.iter().map(|(id, entry)| json!({"azolla_id": id, "entry": entry})).collect();
+            screen::show_json("journal", json!(data))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut page = Page::default();
+        for (_, entry) in &entries {
+            page.add(FAINT, &day_and_time(entry.at)).line(PLAIN, &format!("  {}", line::words(entry)));
+        }
+        if entries.is_empty() {
+            page.line(PLAIN, "Nothing has happened yet.");
+        }
+        page.show_paged()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn shows(&self, entry: &JournalEntry) -> bool {
+        self.all || line::matters(entry)
+    }
+}
+
+/// Returns the journal of an objective and of all that derives from it.
+async fn of_objective(found: &Found) -> Result<Vec<JournalEntry>, SubstrateError> {
+    let read = found.read();
+    let mut entries = read.journal_of(found.id().as_str()).await?;
+    for entry in 1..=found.stored.todo_entry {
+        let Ok(event) = EventId::for_entry(found.id(), entry) else { continue };
+        let workorder = WorkOrderId::of(&event);
+        let derived = [
+            event.to_string(),
+            SnapshotId::of(&event).to_string(),
+            workorder.to_string(),
+            OutputId::of(&workorder).to_string(),
+            RunId::of(&workorder).to_string(),
+            format!("workorder:{workorder}"),
+            format!("event:{event}"),
+        ];
+        for id in derived {
+            entries.extend(read.journal_of(&id).await?);
+        }
+    }
+    entries.sort_by_key(|entry| entry.seq);
+    entries.dedup_by_key(|entry| entry.seq);
+    Ok(entries)
+}
+
+/// Returns the last entries that `shows` lets through.
+async fn newest(
+    read: &dyn SubstrateRead,
+    limit: u64,
+    shows: impl Fn(&JournalEntry) -> bool,
+) -> Result<VecDeque<JournalEntry>, SubstrateError> {
+    const PAGE: u64 = 1_000;
+    let mut cursor = JournalCursor::default();
+    let mut kept = VecDeque::new();
+    loop {
+        let page = read.journal_after(cursor, PAGE).await?;
+        let Some((last, _)) = page.last() else { return Ok(kept) };
+        cursor = *last;
+        let is_last = (page.len() as u64) < PAGE;
+        for (_, entry) in page.into_iter().filter(|(_, entry)| shows(entry)) {
+            kept.push_back(entry);
+            if kept.len() as u64 > limit {
+                kept.pop_front();
+            }
+        }
+        if is_last {
+            return Ok(kept);
+        }
+    }
+}

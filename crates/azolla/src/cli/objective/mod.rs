@@ -1,0 +1,98 @@
+//! `azolla objective`: pieces of work, and the operator's steps on them (PROTOCOL.md section 4).
+
+mod edit;
+mod list;
+mod new;
+mod show;
+mod steps;
+
+use std::{path::Path, process::ExitCode};
+
+use azolla_control_plane::operator::Operator;
+use azolla_substrate::SystemIds;
+use clap::{Args, Subcommand};
+
+use super::{
+    Which,
+    id::{self, Found, IdPart},
+    text::who,
+};
+use crate::deployment::{Deployment, identity};
+
+/// Describe, list and steer pieces of work
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  azolla objective new \"Round half up\" --criteria \"0.5 rounds to 1\"\n  \
+                        azolla objective approve 4k2\n  azolla objective list"
+)]
+pub(crate) struct Objective {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    New(new::New),
+    List(list::List),
+    Show(show::Show),
+    Edit(edit::Edit),
+    Approve(steps::Approve),
+    Withdraw(steps::Withdraw),
+    Block(steps::Block),
+    Unblock(steps::Unblock),
+    Retry(steps::Retry),
+    Reject(steps::Reject),
+    Confirm(steps::Confirm),
+    Cancel(steps::Cancel),
+    Archive(steps::Archive),
+    Unarchive(steps::Unarchive),
+}
+
+impl Objective {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::New(command) => command.run(home).await?,
+            Command::List(command) => command.run(home).await?,
+            Command::Show(command) => command.run(home).await?,
+            Command::Edit(command) => command.run(home).await?,
+            Command::Approve(command) => command.run(home).await?,
+            Command::Withdraw(command) => command.run(home).await?,
+            Command::Block(command) => command.run(home).await?,
+            Command::Unblock(command) => command.run(home).await?,
+            Command::Retry(command) => command.run(home).await?,
+            Command::Reject(command) => command.run(home).await?,
+            Command::Confirm(command) => command.run(home).await?,
+            Command::Cancel(command) => command.run(home).await?,
+            Command::Archive(command) => command.run(home).await?,
+            Command::Unarchive(command) => command.run(home).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Which objective a command means.
+#[derive(Args)]
+struct Target {
+    /// The objective: its id, or a unique beginning or end of it.
+    #[arg(value_name = "ID")]
+    id: IdPart,
+
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Target {
+    async fn find(&self, home: Option<&Path>) -> anyhow::Result<Found> {
+        id::objective(&Deployment::load(home)?, self.which.azolla.as_ref(), &self.id).await
+    }
+}
+
+/// Takes one step of the operator on what was found.
+async fn step<T, E: Into<anyhow::Error>>(
+    found: &Found,
+    take: impl AsyncFnOnce(&Operator<'_>) -> Result<T, E>,
+) -> anyhow::Result<T> {
+    let (identity, ids, who) = (identity(&found.azolla), SystemIds::default(), who());
+    let operator = Operator { substrate: &*found.store, identity: &identity, ids: &ids, who: &who };
+    take(&operator).await.map_err(Into::into)
+}

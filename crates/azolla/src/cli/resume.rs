@@ -1,0 +1,91 @@
+//! `azolla` with no command, and `azolla resume`: where things stand and the next thing to do, from stored artifacts
+//! alone. No repository, no provider and no daemon is needed.
+
+mod desk;
+mod next;
+mod page;
+
+use std::{path::Path, process::ExitCode};
+
+use clap::Args;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use self::desk::Desk;
+use crate::{
+    config::Place,
+    deployment::Deployment,
+    home::{Home, Look},
+    screen::{self, PLAIN, Page},
+};
+
+/// Show where things stand and what is next (the same as no command)
+#[derive(Args)]
+#[command(after_help = "Examples:\n  azolla\n  azolla resume --json")]
+pub(crate) struct Resume {
+    /// Print one JSON document instead of text. The mark of what you have seen stays where it is.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Resume {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let place = Place::find(home)?;
+        let Some(deployment) = Deployment::at(place)? else {
+            return self.nothing_yet();
+        };
+        let store = if deployment.place.data.is_dir() {
+            Some(Home::open(&deployment.place.home_store())?)
+        } else {
+            None
+        };
+        let looks: Vec<Option<Look>> = deployment
+            .config
+            .azollas
+            .iter()
+            .map(|azolla| store.as_ref().map_or(Ok(None), |store| store.look(&azolla.id)))
+            .collect::<Result<_, _>>()?;
+        let azollas = deployment.config.azollas.iter().zip(looks);
+        let desks = join_all(azollas.map(|(azolla, look)| Desk::load(&deployment, azolla, look))).await;
+        if self.json {
+            screen::show_json("resume", document(&desks))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        page::page(&deployment.config, &desks).show()?;
+        // After the page is out: what was not shown has not been seen.
+        if let Some(store) = store {
+            for desk in &desks {
+                if let Some(look) = desk.new_look() {
+                    store.looked(&desk.azolla_id, &look)?;
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn nothing_yet(&self) -> anyhow::Result<ExitCode> {
+        if self.json {
+            let action = json!({"text": "Set azolla up", "command": "azolla init"});
+            screen::show_json("resume", json!({"next_actions": [action], "azollas": []}))?;
+        } else {
+            let mut page = Page::default();
+            page.line(PLAIN, "Nothing is set up yet.")
+                .heading("Next: set it up")
+                .command("  ", "azolla init");
+            page.show()?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn document(desks: &[Desk]) -> Value {
+    let actions: Vec<_> = next::actions(desks)
+        .iter()
+        .map(|action| {
+            json!({"azolla_id": action.azolla_id, "objective_id": action.objective_id, "title": action.title,
+                   "text": action.text, "command": action.command})
+        })
+        .collect();
+    let azollas: Vec<_> = desks.iter().map(Desk::document).collect();
+    json!({"next_actions": actions, "azollas": azollas})
+}

@@ -1,0 +1,153 @@
+//! The resume page in words.
+
+use azolla_protocol::{AzollaType, ObjectiveStatus, Timestamp, limits};
+
+use super::{
+    desk::{Content, Desk},
+    next::{self, Action},
+};
+use crate::{
+    cli::log::line,
+    config::Config,
+    screen::{BAD, FAINT, PLAIN, Page, STRONG, age, ago, day_and_time, duration},
+};
+
+/// Actions that are shown; more would be a list, not a next thing.
+const ACTIONS_MAX: usize = 3;
+
+/// Changes that are shown.
+const CHANGES_MAX: usize = 10;
+
+/// Puts the page together.
+pub(super) fn page(config: &Config, desks: &[Desk]) -> Page {
+    let mut page = Page::default();
+    let actions = next::actions(desks);
+    add_actions(&mut page, &actions);
+    add_running(&mut page, desks);
+    add_waiting(&mut page, config, desks);
+    if actions.is_empty() {
+        add_start(&mut page, config, desks);
+    }
+    add_changes(&mut page, desks);
+    add_unreachable(&mut page, desks);
+    page
+}
+
+fn contents(desks: &[Desk]) -> impl Iterator<Item = (&Desk, &Content)> {
+    desks.iter().filter_map(|desk| Some((desk, desk.content.as_ref().ok()?)))
+}
+
+fn add_actions(page: &mut Page, actions: &[Action]) {
+    if actions.is_empty() {
+        page.line(PLAIN, "Nothing needs you.");
+        return;
+    }
+    page.heading(if actions.len() == 1 { "Waiting for you" } else { "Waiting for you, first things first" });
+    for (number, action) in actions.iter().take(ACTIONS_MAX).enumerate() {
+        page.add(PLAIN, &format!("  {}. {}: ", number + 1, action.text)).add(STRONG, &action.title);
+        page.line(FAINT, if action.unconfirmed { "  (awaiting confirmation)" } else { "" });
+        page.command("     ", &action.command);
+    }
+    if actions.len() > ACTIONS_MAX {
+        let more = actions.len() - ACTIONS_MAX;
+        page.add(FAINT, &format!("  and {more} more: ")).command("", "azolla objective list");
+    }
+}
+
+fn add_running(page: &mut Page, desks: &[Desk]) {
+    let mut heading = true;
+    for (_, content) in contents(desks) {
+        for run in content.runs.iter().filter(|run| run.live) {
+            if std::mem::take(&mut heading) {
+                page.heading("Running");
+            }
+            let workorder = &run.stored.workorder;
+            let title = content.title(&workorder.objective_id).unwrap_or(workorder.objective_id.as_str());
+            let (since, budget) = (age(workorder.created_at, content.now), workorder.budget_ms);
+            page.add(PLAIN, &format!("  {title}")).line(
+                FAINT,
+                &format!("  {} since it was started, budget {}", duration(since), duration(budget)),
+            );
+        }
+    }
+}
+
+fn add_waiting(page: &mut Page, config: &Config, desks: &[Desk]) {
+    let review_limit = config.limits.get(&limits::REVIEW_LIMIT);
+    let mut lines = Vec::new();
+    for (desk, content) in contents(desks) {
+        let approved = content.with_status(ObjectiveStatus::Todo).count();
+        let idle = content.runs.iter().filter(|run| !run.live).count();
+        let busy = content.runs.len() - idle;
+        let (waiting, id) = (content.stream.waiting, &desk.azolla_id);
+        if approved > 0 && review_limit > 0 && waiting + content.stream.open >= review_limit && waiting > 0 {
+            lines.push((format!("{id}: {approved} approved, held back: {waiting} results wait for you and the limit is {review_limit}"), None));
+        } else if approved + idle > 0 && busy == 0 {
+            let text = format!("{id}: {} ready to run", approved + idle);
+            lines.push((text, Some("azolla run --until-idle")));
+        } else if approved > 0 {
+            lines.push((format!("{id}: {approved} approved, next in line"), None));
+        }
+        if content.captures > 0 {
+            lines.push((format!("{id}: {} notes not triaged", content.captures), None));
+        }
+    }
+    if !lines.is_empty() {
+        page.heading("Waiting");
+    }
+    for (text, command) in lines {
+        page.line(PLAIN, &format!("  {text}"));
+        if let Some(command) = command {
+            page.command("     ", command);
+        }
+    }
+}
+
+/// Says how to begin, where there is nothing to go on with.
+fn add_start(page: &mut Page, config: &Config, desks: &[Desk]) {
+    if contents(desks).any(|(_, content)| !content.open.is_empty() || !content.runs.is_empty()) {
+        return;
+    }
+    if config.azollas.iter().any(|azolla| azolla.azolla_type == AzollaType::CodePatch) {
+        page.heading("Next: describe a piece of work")
+            .command("  ", "azolla objective new \"Title\" --criteria \"what has to hold when it is done\"");
+    } else {
+        page.heading("Next: set it up for a repository").command("  ", "cd REPOSITORY && azolla init");
+    }
+}
+
+fn add_changes(page: &mut Page, desks: &[Desk]) {
+    let mut changes: Vec<(Timestamp, String)> = Vec::new();
+    for (_, content) in contents(desks) {
+        changes.extend(content.since.entries.iter().map(|entry| {
+            let title = line::objective_id(entry);
+            let title = title
+                .and_then(|id| content.title(&id))
+                .map_or_else(String::new, |title| format!(" ({title})"));
+            (entry.at, format!("{}{title}", line::words(entry)))
+        }));
+    }
+    if changes.is_empty() {
+        return;
+    }
+    changes.sort_by_key(|(at, _)| *at);
+    let looks = contents(desks).filter_map(|(_, content)| Some((content.since.looked_at?, content.now)));
+    let looked = looks.max_by_key(|(looked_at, _)| *looked_at).map(|(at, now)| ago(at, now));
+    page.heading(&format!("Since you last looked, {}", looked.unwrap_or_default()));
+    let skipped = changes.len().saturating_sub(CHANGES_MAX);
+    if skipped > 0 {
+        page.add(FAINT, &format!("  {skipped} earlier: ")).command("", "azolla log");
+    }
+    for (at, words) in changes.iter().skip(skipped) {
+        page.add(FAINT, &format!("  {}  ", day_and_time(*at))).line(PLAIN, words);
+    }
+}
+
+fn add_unreachable(page: &mut Page, desks: &[Desk]) {
+    for desk in desks {
+        if let Err(error) = &desk.content {
+            page.heading(&format!("{} cannot be read", desk.azolla_id)).line(BAD, &format!("  {error}"));
+            page.command("     ", "azolla doctor");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! `azolla review`: a result with everything that speaks for and against it, and the commands to answer with.
+
+mod paths;
+
+use std::{path::Path, process::ExitCode};
+
+use azolla_protocol::{
+    CheckEvidence, CheckSubject, GateEvidence, GateResult, ObjectiveStatus, OutputBundle, RunRecord,
+    WorkOrderId, lifecycle,
+};
+use clap::Args;
+use serde_json::json;
+
+use self::paths::protected_paths;
+use super::{
+    Which,
+    id::{self, Found, IdPart},
+};
+use crate::{
+    deployment::Deployment,
+    failure::Failure,
+    screen::{self, BAD, FAINT, GOOD, PLAIN, Page, STRONG, duration, status},
+};
+
+/// Show a result: the change, the checks, what to look at first
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  azolla review 4k2\n  azolla review run-0kz3…-2\n  azolla review 4k2 --json\n\n\
+                        Everything comes from the store: no repository is needed."
+)]
+pub(crate) struct Review {
+    /// The objective, or one of its runs; otherwise its latest.
+    #[arg(value_name = "ID|RUN")]
+    id: IdPart,
+
+    /// Print one JSON document instead of text.
+    #[arg(long)]
+    json: bool,
+
+    /// Print it all at once, on a terminal too.
+    #[arg(long)]
+    no_pager: bool,
+
+    #[command(flatten)]
+    which: Which,
+}
+
+/// A run, as it is reviewed.
+struct Reviewed {
+    bundle: OutputBundle,
+    run: Option<RunRecord>,
+    evidence: Option<GateEvidence>,
+    paths: Vec<String>,
+}
+
+impl Review {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let deployment = Deployment::load(home)?;
+        let (found, named) = id::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
+        let result = load(&found, named).await?;
+        let protected = protected_paths(&result.paths);
+        if self.json {
+            let protected: Vec<_> =
+                protected.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
+            let data = json!({
+                "objective": found.stored.objective,
+                "run_record": result.run,
+                "output_bundle": result.bundle,
+                "gate_evidence": result.evidence,
+                "paths": result.paths,
+                "protected_paths": protected,
+            });
+            screen::show_json("review", data)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let page = page(&found, &result);
+        if self.no_pager {
+            page.show()?
+        } else {
+            page.show_paged()?
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Loads a run; the latest one that has a result if none is named.
+async fn load(found: &Found, named: Option<WorkOrderId>) -> anyhow::Result<Reviewed> {
+    let read = found.read();
+    let candidates = match named {
+        Some(id) => vec![id],
+        None => {
+            let all = read.workorders_of(found.id()).await?;
+            all.into_iter().rev().map(|stored| stored.workorder.work_order_id).collect()
+        }
+    };
+    for id in candidates {
+        let Some(bundle) = read.output_of(&id).await? else { continue };
+        let run = read.run_of(&id).await?;
+        let evidence = match &run {
+            Some(run) => read.evidence_of(&run.run_id).await?,
+            None => None,
+        };
+        let paths = paths::changed(&bundle.content);
+        return Ok(Reviewed { bundle, run, evidence, paths });
+    }
+    let what = format!("{} has no result yet: it is {}", found.id(), status(&found.stored.objective));
+    let hint = match found.stored.objective.status {
+        ObjectiveStatus::New => format!("azolla objective approve {}", found.id()),
+        ObjectiveStatus::Blocked => format!("azolla objective show {}", found.id()),
+        _ => "azolla run --until-idle".to_owned(),
+    };
+    Err(Failure::refused(what).hint(hint).into())
+}
+
+fn page(found: &Found, result: &Reviewed) -> Page {
+    let objective = &found.stored.objective;
+    let mut page = Page::default();
+    page.line(STRONG, &objective.title);
+    let metadata = |key: &str| result.bundle.metadata.more.get(key).and_then(|value| value.as_str());
+    let branch = metadata("branch_name").unwrap_or("no branch");
+    page.line(FAINT, &format!("{} on {branch}: {}", objective.objective_id, status(objective)));
+    add_verdict(&mut page, result);
+    let protected = protected_paths(&result.paths);
+    if !protected.is_empty() {
+        page.heading("Look at these first");
+    }
+    for (path, why) in &protected {
+        page.add(BAD, &format!("  {path}")).line(FAINT, &format!("  {why}"));
+    }
+    page.heading("Done when").block("  ", PLAIN, &objective.acceptance_criteria);
+    add_checks(&mut page, result.evidence.as_ref());
+    if !result.bundle.notes.trim().is_empty() {
+        page.heading("Notes").block("  ", PLAIN, &result.bundle.notes);
+    }
+    if let Some(draft) = metadata("pr_description_draft").filter(|draft| !draft.trim().is_empty()) {
+        page.heading("Text for a pull request").block("  ", PLAIN, draft);
+    }
+    if result.bundle.content.is_empty() {
+        page.heading("There is no change.");
+    } else {
+        let files = match result.paths.len() {
+            1 => "one file".to_owned(),
+            files => format!("{files} files"),
+        };
+        page.heading(&format!("The change, in {files}")).diff(&result.bundle.content);
+    }
+    add_answers(&mut page, found, result);
+    page
+}
+
+fn add_verdict(page: &mut Page, result: &Reviewed) {
+    let took = duration(result.bundle.metadata.elapsed_ms);
+    match &result.run {
+        Some(run) => {
+            let (style, word) = match run.gate_result {
+                GateResult::Pass => (GOOD, "passed"),
+                GateResult::Fail => (BAD, "failed"),
+            };
+            page.heading("Result")
+                .add(style, &format!("  {word}"))
+                .line(PLAIN, &format!(": {}", run.gate_reason));
+            page.line(FAINT, &format!("  {}, worker took {took}", run.run_id));
+        }
+        None => {
+            page.heading("Result").line(PLAIN, &format!("  not judged yet; worker took {took}"));
+        }
+    }
+}
+
+fn add_checks(page: &mut Page, evidence: Option<&GateEvidence>) {
+    let Some(evidence) = evidence else { return };
+    page.heading("Checks");
+    if evidence.checks.is_empty() {
+        page.line(FAINT, "  none are configured");
+    }
+    for check in &evidence.checks {
+        let passed = check.exit_code == Some(0) && !check.timed_out;
+        let on = match check.subject {
+            CheckSubject::Patched => "with the change",
+            CheckSubject::Base => "without it",
+        };
+        page.add(if passed { GOOD } else { BAD }, if passed { "  passed  " } else { "  failed  " })
+            .add(PLAIN, &format!("{} {on}", check.name))
+            .line(FAINT, &format!("  {} ({})", check.command.join(" "), outcome(check)));
+        if !passed {
+            page.block("      ", FAINT, tail(&check.output_tail));
+        }
+    }
+}
+
+fn outcome(check: &CheckEvidence) -> String {
+    let took = duration(check.duration_ms);
+    match (check.timed_out, check.exit_code) {
+        (true, _) => format!("stopped at its time limit, {took}"),
+        (false, Some(code)) => format!("exit {code}, {took}"),
+        (false, None) => format!("did not end by itself, {took}"),
+    }
+}
+
+/// The last lines of what a check printed.
+fn tail(output: &str) -> &str {
+    const LINES_MAX: usize = 20;
+    let from = output.trim_end().rmatch_indices('\n').nth(LINES_MAX - 1).map_or(0, |(at, _)| at + 1);
+    &output[from..]
+}
+
+fn add_answers(page: &mut Page, found: &Found, result: &Reviewed) {
+    let (objective, id) = (&found.stored.objective, found.id());
+    let waits = objective.status == ObjectiveStatus::Done && !lifecycle::is_confirmed(objective);
+    match (&result.run, objective.status) {
+        (Some(run), _) if waits => {
+            page.heading("Your answer");
+            page.command("  ", &format!("azolla objective confirm {id} --run {}", run.run_id));
+            page.command(
+                "  ",
+                &format!("azolla objective reject {id} --run {} --feedback \"…\"", run.run_id),
+            );
+        }
+        (_, ObjectiveStatus::Blocked) => {
+            page.heading("Your answer").command("  ", &format!("azolla objective retry {id}"));
+            page.command("  ", &format!("azolla objective edit {id} --criteria \"…\""));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,140 @@
+//! What is under way: one line on a terminal, redrawn about once a second; elsewhere one plain line per step.
+
+use std::{
+    io::{IsTerminal, Write},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use azolla_control_plane::{Activity, WorkerContext};
+use azolla_protocol::{ObjectiveId, ObjectiveStatus};
+use tokio::{sync::Notify, task::JoinHandle};
+
+use crate::screen::{duration, plain, remark};
+
+/// What is under way, as far as the roles have told.
+#[derive(Default)]
+pub(super) struct Progress {
+    steps: Mutex<Vec<Step>>,
+    told: Notify,
+}
+
+struct Step {
+    activity: Activity,
+    since: Instant,
+}
+
+/// The line on a terminal, if there is one.
+pub(super) struct Drawing(Option<JoinHandle<()>>);
+
+/// How often the line is redrawn.
+const REDRAWN_EVERY: Duration = Duration::from_secs(1);
+
+impl Progress {
+    /// Takes note of a step, and prints it where nobody sees a line change.
+    pub(super) fn show(&self, activity: &Activity) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = steps.iter().position(|step| step.activity.objective_id == activity.objective_id);
+        if let Some(known) = known {
+            if steps[known].activity.step == activity.step {
+                return;
+            }
+            steps.remove(known);
+        }
+        steps.push(Step { activity: activity.clone(), since: Instant::now() });
+        if std::io::stderr().is_terminal() {
+            self.told.notify_one();
+        } else {
+            remark(&format!("{} {}", activity.objective_id, activity.step));
+        }
+    }
+
+    /// Draws the line until the drawing is ended.
+    pub(super) fn draw(self: &Arc<Self>, contexts: &[Arc<WorkerContext>]) -> Drawing {
+        if !std::io::stderr().is_terminal() {
+            return Drawing(None);
+        }
+        let (progress, contexts) = (self.clone(), contexts.to_vec());
+        Drawing(Some(tokio::spawn(async move {
+            let mut tick = tokio::time::interval(REDRAWN_EVERY);
+            loop {
+                match progress.line() {
+                    // Nothing is under way: nothing is drawn, and nothing wakes up.
+                    None => progress.told.notified().await,
+                    Some(line) => {
+                        write(&line);
+                        tokio::select! {
+                            _ = tick.tick() => {}
+                            () = progress.told.notified() => {}
+                        }
+                        progress.forget(&over(&contexts, &progress.activities()).await);
+                    }
+                }
+            }
+        })))
+    }
+
+    fn line(&self) -> Option<String> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = steps.last()?;
+        let elapsed = u64::try_from(latest.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // To the second: what is left of ten minutes at the start is ten minutes.
+        let limit =
+            latest.activity.limit.map(|limit| (limit.as_secs_f64().round() as u64).saturating_mul(1_000));
+        let of = limit.map_or_else(String::new, |limit| format!(" of {}", duration(limit)));
+        let more = if steps.len() > 1 { format!("  (and {} more)", steps.len() - 1) } else { String::new() };
+        let Activity { objective_id, step, .. } = &latest.activity;
+        Some(format!("{objective_id}  {step}  {}{of}{more}", duration(elapsed)))
+    }
+
+    fn activities(&self) -> Vec<Activity> {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.iter().map(|step| step.activity.clone()).collect()
+    }
+
+    /// Drops the steps of objectives that nobody works on any more.
+    fn forget(&self, over: &[ObjectiveId]) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.retain(|step| !over.contains(&step.activity.objective_id));
+        if steps.is_empty() {
+            write("");
+        }
+    }
+}
+
+/// Returns the objectives of `steps` that nobody works on any more.
+async fn over(contexts: &[Arc<WorkerContext>], steps: &[Activity]) -> Vec<ObjectiveId> {
+    let mut over = Vec::new();
+    for activity in steps {
+        let Some(context) = contexts.iter().find(|context| context.identity.azolla_id == activity.azolla_id)
+        else {
+            continue;
+        };
+        let found = context.read().objective(&activity.objective_id).await.ok().flatten();
+        let status = found.map(|stored| stored.objective.status);
+        if !matches!(status, Some(ObjectiveStatus::Todo | ObjectiveStatus::InProgress)) {
+            over.push(activity.objective_id.clone());
+        }
+    }
+    over
+}
+
+impl Drawing {
+    /// Leaves the line clean for what is printed next.
+    pub(super) async fn end(self) {
+        if let Some(task) = self.0 {
+            task.abort();
+            let _ = task.await;
+            write("");
+        }
+    }
+}
+
+/// Replaces the line. A terminal that went away is no reason to stop the work.
+fn write(line: &str) {
+    const COLUMNS_MAX: usize = 100;
+    let line: String = plain(line).chars().take(COLUMNS_MAX).collect();
+    let mut out = std::io::stderr();
+    let _ = write!(out, "\r\x1b[K{line}");
+    let _ = out.flush();
+}

@@ -1,0 +1,29 @@
+//! Text from the command line, or from stdin where `-` is given.
+
+use std::io::Read;
+
+use crate::failure::Failure;
+
+/// The most bytes that are read from stdin: more than any field of an artifact takes.
+const STDIN_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Returns the text itself, or all of stdin for `-`.
+pub(crate) fn given(text: String) -> anyhow::Result<String> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(STDIN_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > STDIN_BYTES_MAX {
+        return Err(Failure::usage(format!("stdin has more than {STDIN_BYTES_MAX} bytes")).into());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage("stdin is not UTF-8"))?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// Returns who the operator is, for the record.
+pub(crate) fn who() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let name: String = named.unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect();
+    if name.trim().is_empty() { "operator".to_owned() } else { name }
+}

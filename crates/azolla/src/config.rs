@@ -1,0 +1,152 @@
+//! The user's configuration: the static registry of azollas (Y-1), the providers and the limits.
+//!
+//! Flag, then environment, then this file, then the default. What the program does not know is an error that shows
+//! the line (`report.rs`).
+
+mod edit;
+mod place;
+mod read;
+mod report;
+mod repository_file;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use azolla_protocol::{AzollaId, AzollaType, Limit};
+
+pub(crate) use edit::{
+    Added, add_azolla, add_provider, add_recorded, copy_provider, first_text, set_provider,
+};
+pub(crate) use place::{Place, Unsafe};
+pub(crate) use report::Problem;
+pub(crate) use repository_file::{
+    BYTES_MAX as REPOSITORY_FILE_BYTES_MAX, NAME as REPOSITORY_FILE, RepositoryFile,
+};
+
+/// All that `config.toml` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// The azollas, in the order of their ids.
+    pub(crate) azollas: Vec<AzollaConfig>,
+    /// The providers by name.
+    pub(crate) providers: BTreeMap<String, ProviderConfig>,
+    /// The limits that are not the default.
+    pub(crate) limits: Limits,
+}
+
+/// One azolla of the registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AzollaConfig {
+    /// Its id.
+    pub(crate) id: AzollaId,
+    /// Its blueprint.
+    pub(crate) azolla_type: AzollaType,
+    /// An absolute path or a URL; CODE_PATCH always has one.
+    pub(crate) repo: Option<String>,
+    /// The branch that work starts from; CODE_PATCH always has one.
+    pub(crate) base_branch: Option<String>,
+    /// A PostgreSQL URL; none is a SQLite file in the data directory.
+    pub(crate) store: Option<String>,
+    /// Which provider does the work.
+    pub(crate) provider: Option<String>,
+    /// Runs at once (W-4).
+    pub(crate) max_concurrent: u64,
+    /// The operator's own checks.
+    pub(crate) checks: Vec<CheckConfig>,
+}
+
+/// A command that the gate runs on the patched tree and on the base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CheckConfig {
+    /// What it is called.
+    pub(crate) name: String,
+    /// Program and arguments.
+    pub(crate) command: Vec<String>,
+    /// Its time limit, if it is not `check_ms`.
+    pub(crate) time_ms: Option<u64>,
+}
+
+/// Where work comes back from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ProviderConfig {
+    /// A program on this machine.
+    Command {
+        /// Program and arguments, with `{prompt_file}`, `{prompt}`, `{worktree}` in them.
+        argv: Vec<String>,
+        /// How the prompt gets there.
+        prompt: PromptBy,
+        /// How the result comes back.
+        result: ResultBy,
+        /// Names of environment variables that it gets.
+        env: Vec<String>,
+    },
+    /// Answers from files.
+    Recorded {
+        /// A file, or a directory with one file per attempt.
+        answers: PathBuf,
+    },
+}
+
+/// How a prompt gets to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PromptBy {
+    /// On stdin.
+    Stdin,
+    /// In a file.
+    File,
+    /// As an argument.
+    Argument,
+}
+
+/// How a command's result comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultBy {
+    /// As edits in the worktree.
+    Worktree,
+    /// As text on stdout.
+    Stdout,
+}
+
+/// The configured limits, over the defaults of the protocol's table (O-2).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Limits(BTreeMap<&'static str, u64>);
+
+impl Limits {
+    /// Returns what holds for `limit`.
+    pub(crate) fn get(&self, limit: &Limit) -> u64 {
+        self.configured(limit).unwrap_or(limit.default)
+    }
+
+    /// Returns what is configured for `limit`, if anything is.
+    pub(crate) fn configured(&self, limit: &Limit) -> Option<u64> {
+        self.0.get(limit.name).copied()
+    }
+
+    fn set(&mut self, limit: &Limit, value: u64) {
+        self.0.insert(limit.name, value);
+    }
+}
+
+impl Config {
+    /// Reads the text of a configuration; `path` is for the error alone.
+    pub(crate) fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
+        read::config(text).map_err(|fault| fault.at(text, path))
+    }
+
+    /// Returns an azolla by its id.
+    pub(crate) fn azolla(&self, id: &AzollaId) -> Option<&AzollaConfig> {
+        self.azollas.iter().find(|azolla| azolla.id == *id)
+    }
+}
+
+impl AzollaConfig {
+    /// Returns the repository's directory, if it is one.
+    pub(crate) fn repo_path(&self) -> Option<&Path> {
+        self.repo.as_deref().filter(|repo| repo.starts_with('/')).map(Path::new)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! Reads a configuration with the place of every key and value, so that each fault can be shown where it is.
+
+mod azolla;
+mod provider;
+mod section;
+
+use azolla_protocol::{LIMITS, Limit, limits};
+use toml::de::DeTable;
+
+use self::section::Section;
+use super::{CheckConfig, Config, Limits, report::Fault};
+
+/// Where a limit of the protocol's table is set, if not under `[limits]`.
+const ELSEWHERE: [(&Limit, &str); 2] =
+    [(&limits::REVIEW_LIMIT, "[attention]"), (&limits::MAX_CONCURRENT, "the section of its azolla")];
+
+/// Reads `config.toml`.
+pub(super) fn config(text: &str) -> Result<Config, Fault> {
+    let parsed = parse(text)?;
+    let file = Section::new("the file", &parsed);
+    file.only(&["azolla", "provider", "limits", "attention"])?;
+    let mut config = Config::default();
+    if let Some(section) = file.section("limits")? {
+        read_limits(&section, &mut config.limits)?;
+    }
+    if let Some(section) = file.section("attention")? {
+        section.only(&["review_limit"])?;
+        if let Some(value) = section.limit("review_limit", &limits::REVIEW_LIMIT)? {
+            config.limits.set(&limits::REVIEW_LIMIT, value);
+        }
+    }
+    for (name, section) in file.sections("provider")? {
+        config.providers.insert(name.get_ref().to_string(), provider::read(&section)?);
+    }
+    for (name, section) in file.sections("azolla")? {
+        config.azollas.push(azolla::read(name, &section, &config.providers)?);
+    }
+    config.azollas.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
+    Ok(config)
+}
+
+/// Reads the text of a TOML file.
+pub(super) fn parse(text: &str) -> Result<DeTable<'_>, Fault> {
+    DeTable::parse(text).map(toml::Spanned::into_inner).map_err(|error| {
+        let what = format!("not valid TOML: {}", error.message().lines().next().unwrap_or_default());
+        Fault { span: error.span(), what, help: None }
+    })
+}
+
+pub(super) use section::Section as FileSection;
+
+fn read_limits(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fault> {
+    for (limit, place) in ELSEWHERE {
+        if let Some(key) = section.key(limit.name) {
+            let what = format!("`{}` is not set in [limits]", limit.name);
+            return Err(Fault::new(key, what).help(format!("it goes under {place}")));
+        }
+    }
+    let here = || LIMITS.iter().filter(|limit| ELSEWHERE.iter().all(|(other, _)| other.name != limit.name));
+    section.only(&here().map(|limit| limit.name).collect::<Vec<_>>())?;
+    for limit in here() {
+        if let Some(value) = section.limit(limit.name, limit)? {
+            configured.set(limit, value);
+        }
+    }
+    Ok(())
+}
+
+/// Reads `checks = [{name, command, time_ms}]`.
+pub(super) fn checks(section: &Section<'_>) -> Result<Vec<CheckConfig>, Fault> {
+    let mut checks: Vec<CheckConfig> = Vec::new();
+    for check in section.list("checks")? {
+        check.only(&["name", "command", "time_ms"])?;
+        let (name, span) = check.needed_text("name")?;
+        if checks.iter().any(|other| other.name == name) {
+            return Err(Fault::new(span, format!("there is a check `{name}` already")));
+        }
+        let command = check.needed_words("command")?;
+        let time_ms = check.limit("time_ms", &limits::CHECK_MS)?;
+        checks.push(CheckConfig { name, command, time_ms });
+    }
+    Ok(checks)
+}

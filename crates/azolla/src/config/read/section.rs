@@ -1,0 +1,155 @@
+//! One table of a file, with typed looks at its keys.
+
+use std::ops::Range;
+
+use azolla_protocol::Limit;
+use toml::{
+    Spanned,
+    de::{DeString, DeTable, DeValue},
+};
+
+use crate::config::report::Fault;
+
+/// A table, and how an error names it.
+pub(in crate::config) struct Section<'a> {
+    name: String,
+    table: &'a DeTable<'a>,
+    /// Where the table is, for what it lacks.
+    span: Range<usize>,
+}
+
+impl<'a> Section<'a> {
+    pub(in crate::config) fn new(name: impl Into<String>, table: &'a DeTable<'a>) -> Self {
+        Self { name: name.into(), table, span: 0..0 }
+    }
+
+    /// Refuses keys that are not `known`.
+    pub(in crate::config) fn only(&self, known: &[&str]) -> Result<(), Fault> {
+        match self.table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
+            Some(key) => Err(Fault::unknown(key.span(), key.get_ref(), &self.name, known)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns where a key is.
+    pub(in crate::config) fn key(&self, key: &str) -> Option<Range<usize>> {
+        self.table.keys().find(|found| found.get_ref() == key).map(Spanned::span)
+    }
+
+    /// Returns a text that is not empty, and where it is.
+    pub(in crate::config) fn text(&self, key: &str) -> Result<Option<(String, Range<usize>)>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        match value.get_ref().as_str() {
+            Some(text) if !text.trim().is_empty() => Ok(Some((text.to_owned(), value.span()))),
+            Some(_) => Err(Fault::new(value.span(), format!("`{key}` must not be empty"))),
+            None => Err(wrong(key, value, "a text")),
+        }
+    }
+
+    /// Returns a text that has to be there.
+    pub(in crate::config) fn needed_text(&self, key: &str) -> Result<(String, Range<usize>), Fault> {
+        self.text(key)?.ok_or_else(|| self.lacks(key))
+    }
+
+    /// Returns one of a few words, or none.
+    pub(in crate::config) fn choice<T: Copy>(
+        &self,
+        key: &str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, Fault> {
+        let Some((text, span)) = self.text(key)? else { return Ok(None) };
+        match choices.iter().find(|(word, _)| *word == text) {
+            Some((_, choice)) => Ok(Some(*choice)),
+            None => {
+                let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
+                Err(Fault::new(span, format!("`{key}` is not `{text}`"))
+                    .help(format!("one of {}", words.join(", "))))
+            }
+        }
+    }
+
+    /// Returns a number inside the range of `limit`.
+    pub(in crate::config) fn limit(&self, key: &str, limit: &Limit) -> Result<Option<u64>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let Some(integer) = value.get_ref().as_integer() else {
+            return Err(wrong(key, value, "a whole number"));
+        };
+        let number = u64::from_str_radix(integer.as_str(), integer.radix())
+            .map_err(|_| wrong(key, value, "a whole number from 0 up"))?;
+        let named = Limit { name: "it", ..*limit };
+        named.check(number).map(Some).map_err(|refused| {
+            Fault::new(value.span(), format!("`{key}` is out of its range")).help(refused.to_string())
+        })
+    }
+
+    /// Returns a list of texts; empty if the key is not there.
+    pub(in crate::config) fn words(&self, key: &str) -> Result<Vec<String>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(Vec::new()) };
+        let array = value.get_ref().as_array().ok_or_else(|| wrong(key, value, "a list of texts"))?;
+        let word = |item: &Spanned<DeValue<'_>>| {
+            item.get_ref().as_str().map(str::to_owned).ok_or_else(|| wrong(key, item, "a list of texts"))
+        };
+        array.iter().map(word).collect()
+    }
+
+    /// Returns a list of texts that has to be there, with a first one that is not empty: a program.
+    pub(in crate::config) fn needed_words(&self, key: &str) -> Result<Vec<String>, Fault> {
+        let value = self.value(key).ok_or_else(|| self.lacks(key))?;
+        let words = self.words(key)?;
+        match words.first() {
+            Some(program) if !program.trim().is_empty() => Ok(words),
+            _ => Err(Fault::new(value.span(), format!("`{key}` names no program"))
+                .help("such as [\"cargo\", \"test\"]")),
+        }
+    }
+
+    /// Returns a table below this one.
+    pub(in crate::config) fn section(&self, key: &str) -> Result<Option<Section<'a>>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let table = value.get_ref().as_table().ok_or_else(|| wrong(key, value, "a section"))?;
+        let span = self.key(key).unwrap_or_default();
+        Ok(Some(Section { name: format!("[{key}]"), table, span }))
+    }
+
+    /// Returns the named tables below `key`: `[key.name]`.
+    pub(in crate::config) fn sections(
+        &self,
+        key: &str,
+    ) -> Result<Vec<(&'a Spanned<DeString<'a>>, Section<'a>)>, Fault> {
+        let Some(all) = self.section(key)? else { return Ok(Vec::new()) };
+        let one = |(name, value): (&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)| {
+            let table = value.get_ref().as_table().ok_or_else(|| {
+                Fault::new(name.span(), format!("`{}` in [{key}] is not a section", name.get_ref()))
+                    .help(format!("write [{key}.{}]", name.get_ref()))
+            })?;
+            let section = Section { name: format!("[{key}.{}]", name.get_ref()), table, span: name.span() };
+            Ok((name, section))
+        };
+        all.table.iter().map(one).collect()
+    }
+
+    /// Returns the tables of a list; empty if the key is not there.
+    pub(in crate::config) fn list(&self, key: &str) -> Result<Vec<Section<'a>>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(Vec::new()) };
+        let array = value.get_ref().as_array().ok_or_else(|| wrong(key, value, "a list"))?;
+        let one = |item: &'a Spanned<DeValue<'a>>| {
+            let table = item.get_ref().as_table().ok_or_else(|| wrong(key, item, "a list of {…}"))?;
+            Ok(Section { name: format!("an entry of `{key}`"), table, span: item.span() })
+        };
+        array.iter().map(one).collect()
+    }
+
+    /// The fault of a key that is not there.
+    pub(in crate::config) fn lacks(&self, key: &str) -> Fault {
+        Fault::new(self.span.clone(), format!("{} has no `{key}`", self.name)).help(format!("add {key} = …"))
+    }
+
+    fn value(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.iter().find(|(found, _)| found.get_ref() == key).map(|(_, value)| value)
+    }
+}
+
+fn wrong(key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Fault {
+    let found = value.get_ref().type_str();
+    Fault::new(value.span(), format!("`{key}` must be {expected}")).help(format!("this is of type {found}"))
+}

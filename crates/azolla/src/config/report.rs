@@ -1,0 +1,108 @@
+//! A fault in a file, shown with its line, underlined, with the nearest known key.
+
+use std::{
+    fmt::Write as _,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use crate::screen::plain;
+
+/// A fault in a text: where, what, and what helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) span: Option<Range<usize>>,
+    pub(super) what: String,
+    pub(super) help: Option<String>,
+}
+
+/// A fault in a file, ready to be shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}\n{shown}")]
+pub(crate) struct Problem {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// What is wrong, in a line.
+    pub(crate) what: String,
+    shown: String,
+}
+
+impl Fault {
+    pub(super) fn new(span: Range<usize>, what: impl Into<String>) -> Self {
+        Self { span: Some(span), what: what.into(), help: None }
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// An unknown key, with the nearest of those that are known.
+    pub(super) fn unknown(span: Range<usize>, key: &str, place: &str, known: &[&str]) -> Self {
+        let help = match nearest(key, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        Self::new(span, format!("unknown key `{key}` in {place}")).help(help)
+    }
+
+    pub(super) fn at(self, text: &str, path: &Path) -> Problem {
+        let shown = match self.span {
+            Some(span) => snippet(text, path, &span, self.help.as_deref()),
+            None => format!(" --> {}", path.display()),
+        };
+        Problem { path: path.to_owned(), what: self.what, shown }
+    }
+}
+
+/// Shows the line of a span, with the span underlined and a remark behind it.
+fn snippet(text: &str, path: &Path, span: &Range<usize>, help: Option<&str>) -> String {
+    let begin = floor(text, span.start);
+    let line_begin = text[..begin].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[begin..].find('\n').map_or(text.len(), |at| begin + at);
+    let end = floor(text, span.end).clamp(begin, line_end.max(begin));
+    let number = text[..begin].matches('\n').count() + 1;
+    let column = text[line_begin..begin].chars().count();
+    let width = text[begin..end].chars().count().max(1);
+    let gutter = " ".repeat(number.to_string().len());
+    let line = plain(text[line_begin..line_end].trim_end());
+    let mut shown = format!("{gutter}--> {}:{number}:{}\n", path.display(), column + 1);
+    let _ = writeln!(shown, "{gutter} |\n{number} | {line}");
+    let _ = write!(shown, "{gutter} | {}{}", " ".repeat(column), "^".repeat(width));
+    if let Some(help) = help {
+        let _ = write!(shown, " {help}");
+    }
+    shown
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// Returns the known word that takes the fewest changes, if those are few.
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = known.iter().map(|known| (distance(word, known), *known)).min()?;
+    let few = (word.chars().count() / 3).max(2);
+    (near.0 <= few).then_some(near.1)
+}
+
+/// Counts the insertions, deletions, replacements and swaps of neighbours from `a` to `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    least = least.min(rows[i - 2][j - 2] + 1);
+                }
+                least
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}

@@ -1,0 +1,55 @@
+//! `.azolla.toml` of a repository: the little that it may set. It is read from the base commit, never from a checkout,
+//! and counts only once the operator has pinned it with `azolla trust`.
+
+use std::path::Path;
+
+use azolla_control_plane::repo::check_branch;
+use azolla_protocol::limits;
+
+use super::{
+    CheckConfig, Problem,
+    read::{FileSection, checks, parse},
+    report::Fault,
+};
+
+/// What a repository says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RepositoryFile {
+    /// Its checks, which count where the operator has configured none.
+    pub(crate) checks: Vec<CheckConfig>,
+    /// The branch that work starts from, where nobody names another.
+    pub(crate) base_branch: Option<String>,
+    /// A budget; the smaller one of this and the operator's holds.
+    pub(crate) budget_ms: Option<u64>,
+}
+
+/// The file's name, at the root of the tree.
+pub(crate) const NAME: &str = ".azolla.toml";
+
+/// The most bytes that it may have.
+pub(crate) const BYTES_MAX: usize = 64 * 1024;
+
+impl RepositoryFile {
+    /// Reads the file's bytes.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
+        let path = Path::new(NAME);
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| Fault { span: None, what: "it is not UTF-8".to_owned(), help: None }.at("", path))?;
+        read(text).map_err(|fault| fault.at(text, path))
+    }
+}
+
+fn read(text: &str) -> Result<RepositoryFile, Fault> {
+    let parsed = parse(text)?;
+    let file = FileSection::new("the file", &parsed);
+    file.only(&["checks", "base_branch", "budget_ms"])?;
+    let base_branch = match file.text("base_branch")? {
+        Some((branch, span)) => {
+            check_branch(&branch).map_err(|error| Fault::new(span, error.to_string()))?;
+            Some(branch)
+        }
+        None => None,
+    };
+    let budget_ms = file.limit("budget_ms", &limits::BUDGET_PATCH_MS)?;
+    Ok(RepositoryFile { checks: checks(&file)?, base_branch, budget_ms })
+}

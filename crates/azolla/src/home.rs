@@ -1,0 +1,83 @@
+//! `home.sqlite`: what belongs to no azolla. Trust pins, and how far the operator has looked.
+
+mod sql;
+
+use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, time::Duration};
+
+use azolla_protocol::{AzollaId, Timestamp};
+use rusqlite::{Connection, OptionalExtension};
+
+/// The home store.
+pub(crate) struct Home {
+    connection: Connection,
+}
+
+/// How far the operator has looked at an azolla.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The last journal row that was shown.
+    pub(crate) cursor: String,
+    /// When.
+    pub(crate) at: Timestamp,
+}
+
+/// What is wrong with the home store.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HomeError {
+    /// It was written by a newer program.
+    #[error("home.sqlite has version {0}, which this program does not know: use the newer program")]
+    Newer(i64),
+    /// The file cannot be used.
+    #[error("home.sqlite cannot be used")]
+    Io(#[from] std::io::Error),
+    /// SQLite refused.
+    #[error("home.sqlite cannot be used")]
+    Database(#[from] rusqlite::Error),
+}
+
+impl Home {
+    /// Opens the file, or makes it for its owner alone.
+    pub(crate) fn open(path: &Path) -> Result<Self, HomeError> {
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        let version: i64 = connection.query_row(sql::READ_VERSION, [], |row| row.get(0))?;
+        match version {
+            sql::VERSION => {}
+            0 => connection.execute_batch(sql::CREATE)?,
+            newer => return Err(HomeError::Newer(newer)),
+        }
+        connection.execute_batch(sql::SETTINGS)?;
+        Ok(Self { connection })
+    }
+
+    /// Returns the bytes of a repository's file that the operator has pinned.
+    pub(crate) fn pinned(&self, repo: &str) -> Result<Option<Vec<u8>>, HomeError> {
+        Ok(self.connection.query_row(sql::PINNED, [repo], |row| row.get(0)).optional()?)
+    }
+
+    /// Pins the bytes of a repository's file.
+    pub(crate) fn pin(&self, repo: &str, file: &[u8], at: Timestamp) -> Result<(), HomeError> {
+        self.connection.execute(sql::PIN, (repo, file, at.to_string()))?;
+        Ok(())
+    }
+
+    /// Returns how far the operator has looked at an azolla.
+    pub(crate) fn look(&self, id: &AzollaId) -> Result<Option<Look>, HomeError> {
+        let found: Option<(String, String)> = self
+            .connection
+            .query_row(sql::LOOK, [id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        // A mark that does not read is as good as none: the page then starts anew.
+        Ok(found.and_then(|(cursor, at)| Some(Look { cursor, at: at.parse().ok()? })))
+    }
+
+    /// Notes how far the operator has looked.
+    pub(crate) fn looked(&self, id: &AzollaId, look: &Look) -> Result<(), HomeError> {
+        self.connection.execute(sql::LOOKED, (id.as_str(), &look.cursor, look.at.to_string()))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

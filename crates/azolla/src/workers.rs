@@ -1,0 +1,175 @@
+//! What the roles of a CODE_PATCH azolla work with, made from the configuration.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+
+use anyhow::Context;
+use azolla_control_plane::{
+    Activity, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings, WorkerContext,
+    checks::Check,
+};
+use azolla_diazotroph::provider::{
+    CommandProvider, CommandSettings, PromptBy as Prompt, RecordedProvider, RecordedSettings,
+    ResultBy as Answer,
+};
+use azolla_process::ResourceLimits;
+use azolla_protocol::{AzollaId, Diazotroph, IdSource, LeaseLength, OwnerId, limits};
+use azolla_substrate::{StreamRoom, SystemIds};
+use tokio::sync::watch;
+
+use crate::{
+    config::{AzollaConfig, CheckConfig, PromptBy, ProviderConfig, RepositoryFile, ResultBy},
+    deployment::{Deployment, identity},
+    home::Home,
+};
+
+/// Told what is under way.
+pub(crate) type Watcher = Arc<dyn Fn(&Activity) + Send + Sync>;
+
+/// Puts together what the roles of an azolla need.
+pub(crate) async fn context(
+    deployment: &Deployment,
+    azolla: &AzollaConfig,
+    watcher: Watcher,
+    stopping: watch::Receiver<bool>,
+) -> anyhow::Result<WorkerContext> {
+    let name = deployment.provider_name(azolla)?;
+    let repository = deployment.repository(azolla)?;
+    // What a killed run left behind.
+    repository.sweep();
+    let repo_ref = azolla.repo.clone().with_context(|| format!("{} has no repository", azolla.id))?;
+    let ids = Arc::new(SystemIds::default());
+    Ok(WorkerContext {
+        substrate: deployment.open(azolla).await?,
+        identity: identity(azolla),
+        owner_id: OwnerId::from_body(&ids.body()),
+        ids,
+        repository: Arc::new(repository),
+        repository_file: Arc::new(PinnedFile {
+            home: deployment.place.home_store(),
+            azolla_id: azolla.id.clone(),
+            repo: repo_ref.clone(),
+            check_ms: deployment.config.limits.get(&limits::CHECK_MS),
+        }),
+        repo_ref,
+        diazotroph: provider(deployment, name)?,
+        settings: settings(deployment, azolla)?,
+        watcher,
+        stopping,
+        backoff: Default::default(),
+    })
+}
+
+/// Makes a provider.
+pub(crate) fn provider(deployment: &Deployment, name: &str) -> anyhow::Result<Arc<dyn Diazotroph>> {
+    let configured = deployment.config.providers.get(name);
+    let name = name.to_owned();
+    Ok(match configured.with_context(|| format!("there is no provider {name}"))? {
+        ProviderConfig::Recorded { answers } => {
+            Arc::new(RecordedProvider::new(RecordedSettings { name, answers: answers.clone() }))
+        }
+        ProviderConfig::Command { argv, prompt, result, env } => {
+            Arc::new(CommandProvider::new(CommandSettings {
+                name,
+                argv: argv.clone(),
+                prompt: match prompt {
+                    PromptBy::Stdin => Prompt::Stdin,
+                    PromptBy::File => Prompt::File,
+                    PromptBy::Argument => Prompt::Argument,
+                },
+                result: match result {
+                    ResultBy::Worktree => Answer::Worktree,
+                    ResultBy::Stdout => Answer::Stdout,
+                },
+                environment: passed(env.iter().map(String::as_str)),
+                limits: ResourceLimits::default(),
+                state_dir: deployment.place.state(),
+                path: std::env::var_os("PATH").unwrap_or_default(),
+            })?)
+        }
+    })
+}
+
+fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Settings> {
+    let limit = |limit| deployment.config.limits.get(limit);
+    let check_ms = limit(&limits::CHECK_MS);
+    Ok(Settings {
+        lease: LeaseLength::new(limit(&limits::LEASE_MS))?,
+        room: StreamRoom {
+            max_concurrent: azolla.max_concurrent,
+            review_limit: limit(&limits::REVIEW_LIMIT),
+        },
+        budget_patch_ms: limit(&limits::BUDGET_PATCH_MS),
+        attempts_max: limit(&limits::ATTEMPTS_MAX),
+        claims_without_outcome_max: limit(&limits::CLAIMS_WITHOUT_OUTCOME_MAX),
+        prompt_bytes: limit(&limits::PROMPT_BYTES),
+        prompt_repository_bytes: limit(&limits::PROMPT_REPOSITORY_BYTES),
+        check_ms,
+        checks: azolla.checks.iter().map(|check| made(check, check_ms, u64::MAX)).collect(),
+        check_environment: passed(CHECK_VARIABLES.iter().copied()),
+    })
+}
+
+/// What a check sees of the operator's environment: enough for toolchains, and no secret.
+const CHECK_VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+];
+
+fn passed<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<OsString, OsString> {
+    names.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+}
+
+/// Makes a check; a limit that is not its owner's to raise takes the smaller value.
+fn made(check: &CheckConfig, default_ms: u64, most_ms: u64) -> Check {
+    let time_ms = check.time_ms.unwrap_or(default_ms).min(most_ms);
+    Check { name: check.name.clone(), command: check.command.clone(), time_ms }
+}
+
+/// Judges `.azolla.toml` by the bytes that the operator pinned.
+struct PinnedFile {
+    home: PathBuf,
+    azolla_id: AzollaId,
+    repo: String,
+    check_ms: u64,
+}
+
+impl RepositoryFileReader for PinnedFile {
+    fn read(&self, bytes: &[u8]) -> Judged {
+        // Looked up each time: the operator may pin it while this runs.
+        let pinned = Home::open(&self.home).and_then(|home| home.pinned(&self.repo));
+        match pinned {
+            Ok(Some(pinned)) if pinned == bytes => {}
+            Ok(_) => {
+                let id = &self.azolla_id;
+                let action =
+                    format!("Read and trust the repository's .azolla.toml: azolla trust --azolla {id}");
+                return Judged::Untrusted { action };
+            }
+            Err(error) => return Judged::Invalid { reason: format!("{:#}", anyhow::Error::from(error)) },
+        }
+        match RepositoryFile::parse(bytes) {
+            Ok(file) => Judged::Trusted(RepositorySettings {
+                checks: file.checks.iter().map(|check| made(check, self.check_ms, self.check_ms)).collect(),
+                budget_ms: file.budget_ms,
+            }),
+            Err(problem) => Judged::Invalid { reason: problem.what },
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What reaches a terminal or a program: sanitised text, JSON, help, closed pipes.
+
+use std::process::Stdio;
+
+use crate::world::World;
+
+/// Shows whatever a terminal would obey.
+const ATTACK: &str = "evil \u{1b}]0;title\u{7} \u{9b}31m \u{202e}txt\u{2069} end";
+
+#[test]
+fn t22_no_screen_shows_what_a_terminal_would_obey() {
+    let world =
+        World::with_worker("cat > /dev/null; printf 'a\\033[2Jb\\n' >> a.txt; printf '\\033]0;x\\007'\n");
+    let id = world.objective(ATTACK, ATTACK);
+    world.azolla(&["objective", "block", &id, "--reason", ATTACK]).ok();
+    let blocked = world.azolla(&["objective", "show", &id]);
+    world.azolla(&["objective", "unblock", &id]).ok();
+    let ran = world.azolla(&["run", "--until-idle"]);
+    let commands: [&[&str]; 7] = [
+        &[],
+        &["--json"],
+        &["objective", "list"],
+        &["objective", "show", &id],
+        &["review", &id],
+        &["explain", &id],
+        &["log"],
+    ];
+    let mut answers: Vec<_> = commands.iter().map(|command| world.azolla(command)).collect();
+    answers.extend([blocked, ran, world.azolla(&["objective", "show", ATTACK])]);
+    for answer in answers {
+        for text in [&answer.stdout, &answer.stderr] {
+            let obeyed = |c: char| {
+                c != '\n'
+                    && (c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+            };
+            assert!(!text.chars().any(obeyed), "{text:?}");
+        }
+    }
+    let stored = world.azolla(&["objective", "show", &id, "--json"]).json("objective");
+    assert_eq!(stored["title"], ATTACK, "what is stored is what was said");
+}
+
+#[test]
+fn t42_a_closed_pipe_is_no_error_text() {
+    let world = World::new();
+    for arguments in [&["limits"][..], &[], &["schema"], &["limits", "--json"]] {
+        let mut command = world.command(&world.path(""), arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_read_has_one_json_document() {
+    let world = World::with_worker("cat > /dev/null; echo two >> a.txt\n");
+    let id = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    for (arguments, kind) in [
+        (vec![], "resume"),
+        (vec!["resume"], "resume"),
+        (vec!["doctor"], "doctor"),
+        (vec!["limits"], "limits"),
+        (vec!["objective", "list"], "objectives"),
+        (vec!["objective", "show", &id], "objective"),
+        (vec!["review", &id], "review"),
+        (vec!["log"], "journal"),
+        (vec!["log", &id, "--all"], "journal"),
+        (vec!["explain", &id], "explanation"),
+        (vec!["verify", "--azolla", "az-app"], "findings"),
+    ] {
+        let answer = world.azolla(&[arguments.clone(), vec!["--json"]].concat());
+        assert_eq!(answer.stderr, "", "{arguments:?}");
+        answer.json(kind);
+    }
+}
+
+#[test]
+fn every_command_has_an_example_in_its_help() {
+    let world = World::new();
+    let names = |help: &str| -> Vec<String> {
+        let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
+        let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    };
+    let mut seen = 0;
+    for name in names(&world.azolla(&["--help"]).ok()).iter().filter(|name| *name != "help") {
+        let help = world.azolla(&[name, "--help"]).ok();
+        assert!(help.contains("Example"), "{name}: {help}");
+        seen += 1;
+        if name == "objective" {
+            for step in names(&help).iter().filter(|name| *name != "help") {
+                let help = world.azolla(&[name, step, "--help"]).ok();
+                assert!(help.contains("Example"), "{step}: {help}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 25, "{seen}");
+    assert!(world.azolla(&["--version"]).ok().starts_with("azolla 0."));
+}

@@ -64,8 +64,6 @@ pub struct Settings {
     pub prompt_bytes: u64,
     /// Size of the repository's part of it.
     pub prompt_repository_bytes: u64,
-    /// Time for one check that names none.
-    pub check_ms: u64,
     /// The operator's own checks: where there are any, the repository's are not used.
     pub checks: Vec<Check>,
     /// The whole environment of a check.
@@ -85,7 +83,6 @@ impl Default for Settings {
             claims_without_outcome_max: limits::CLAIMS_WITHOUT_OUTCOME_MAX.default,
             prompt_bytes: limits::PROMPT_BYTES.default,
             prompt_repository_bytes: limits::PROMPT_REPOSITORY_BYTES.default,
-            check_ms: limits::CHECK_MS.default,
             checks: Vec::new(),
             check_environment: BTreeMap::new(),
         }

@@ -103,7 +103,6 @@ fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Se
         claims_without_outcome_max: limit(&limits::CLAIMS_WITHOUT_OUTCOME_MAX),
         prompt_bytes: limit(&limits::PROMPT_BYTES),
         prompt_repository_bytes: limit(&limits::PROMPT_REPOSITORY_BYTES),
-        check_ms,
         checks: azolla.checks.iter().map(|check| made(check, check_ms, u64::MAX)).collect(),
         check_environment: passed(CHECK_VARIABLES.iter().copied()),
     })

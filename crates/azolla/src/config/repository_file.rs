@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use azolla_control_plane::repo::check_branch;
 use azolla_protocol::limits;
 
 use super::{
@@ -17,8 +16,6 @@ use super::{
 pub(crate) struct RepositoryFile {
     /// Its checks, which count where the operator has configured none.
     pub(crate) checks: Vec<CheckConfig>,
-    /// The branch that work starts from, where nobody names another.
-    pub(crate) base_branch: Option<String>,
     /// A budget; the smaller one of this and the operator's holds.
     pub(crate) budget_ms: Option<u64>,
 }
@@ -42,14 +39,7 @@ impl RepositoryFile {
 fn read(text: &str) -> Result<RepositoryFile, Fault> {
     let parsed = parse(text)?;
     let file = FileSection::new("the file", &parsed);
-    file.only(&["checks", "base_branch", "budget_ms"])?;
-    let base_branch = match file.text("base_branch")? {
-        Some((branch, span)) => {
-            check_branch(&branch).map_err(|error| Fault::new(span, error.to_string()))?;
-            Some(branch)
-        }
-        None => None,
-    };
+    file.only(&["checks", "budget_ms"])?;
     let budget_ms = file.limit("budget_ms", &limits::BUDGET_PATCH_MS)?;
-    Ok(RepositoryFile { checks: checks(&file)?, base_branch, budget_ms })
+    Ok(RepositoryFile { checks: checks(&file)?, budget_ms })
 }

@@ -1,8 +1,8 @@
 //! A program and everything that it ever starts: the side of azolla's own process (B-2, T30, R11).
 
 use std::{
-    io::{self, PipeWriter, Read},
-    os::{fd::AsRawFd, fd::OwnedFd, unix::process::ExitStatusExt},
+    io::{self, PipeReader, PipeWriter, Read},
+    os::{fd::AsRawFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus},
     time::Duration,
 };
@@ -40,18 +40,22 @@ impl Tree {
             io::Error::new(io::Error::from(error).kind(), text)
         })?;
         let (lifeline_end, lifeline) = io::pipe()?;
-        let (mut report, report_end) = io::pipe()?;
+        let (report, report_end) = io::pipe()?;
         let ends = keeper::Ends { lifeline: lifeline_end.as_raw_fd(), report: report_end.as_raw_fd() };
         sys::keep_before_exec(command, ends, limits);
-        let keeper = command.spawn()?;
+        let mut keeper = command.spawn()?;
         drop((lifeline_end, report_end));
         let keeper_pid = Pid::from_child(&keeper);
-        // The keeper has written it before it let `spawn` return.
-        let mut number = [0; 4];
-        report.read_exact(&mut number)?;
-        let program = Pid::from_raw(i32::from_ne_bytes(number)).ok_or(io::ErrorKind::InvalidData)?;
-        let report = Report::new(report.into())?;
-        Ok(Self { keeper: Some(keeper), keeper_pid, program, lifeline: Some(lifeline), report })
+        match Report::new(report) {
+            Ok((program, report)) => {
+                Ok(Self { keeper: Some(keeper), keeper_pid, program, lifeline: Some(lifeline), report })
+            }
+            Err(error) => {
+                drop(lifeline);
+                reap::later(move || drop(keeper.wait()));
+                Err(error)
+            }
+        }
     }
 
     /// Waits until the program has ended, or its keeper has.
@@ -121,9 +125,13 @@ struct Report {
 }
 
 impl Report {
-    fn new(pipe: OwnedFd) -> io::Result<Self> {
-        let pipe = pipe::Receiver::from_owned_fd(pipe)?;
-        Ok(Self { pipe, bytes: [0; 4], length: 0, closed: false, status: None })
+    /// Reads the number of the program's process, which the keeper has written before it let the spawn return.
+    fn new(mut pipe: PipeReader) -> io::Result<(Pid, Self)> {
+        let mut number = [0; 4];
+        pipe.read_exact(&mut number)?;
+        let program = Pid::from_raw(i32::from_ne_bytes(number)).ok_or(io::ErrorKind::InvalidData)?;
+        let pipe = pipe::Receiver::from_owned_fd(pipe.into())?;
+        Ok((program, Self { pipe, bytes: [0; 4], length: 0, closed: false, status: None }))
     }
 
     /// Reads until there is a status, or the pipe is closed without one.
@@ -141,7 +149,7 @@ impl Report {
     }
 
     async fn read(&mut self) {
-        // One byte of room more than there can be to read, so that the end is seen as the end.
+        // One byte of room more than is kept, so that the end is seen as the end; a status may come twice.
         let mut bytes = [0; 5];
         match self.pipe.read(&mut bytes[..5 - self.length]).await {
             Ok(0) | Err(_) => self.closed = true,

@@ -1,7 +1,7 @@
 //! Spawns, bounds, captures and ends programs: the one place that starts a process.
 //!
 //! A program is described whole (path, arguments, directory, environment, input) and inherits nothing. It ends with
-//! everything that it started, or within its time limit and the grace after it; dropping the future of [`run`] ends
+//! everything that it started, or within its time limit and the grace after it; dropping the future of [`run()`] ends
 //! it too.
 
 #[cfg(not(unix))]
@@ -29,7 +29,7 @@ pub use run::run;
 /// its three streams.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Absolute path of the executable; see [`find`].
+    /// Absolute path of the executable; see [`find()`].
     pub path: PathBuf,
     /// Its arguments, without the name.
     pub arguments: Vec<OsString>,
@@ -82,6 +82,9 @@ pub enum Containment {
     /// The program gains no privileges on the way (no `sudo`), as what runs as another user could not be ended; where
     /// the kernel has Landlock scopes (Linux 6.12), it can signal nothing outside the tree. Needs `/proc`. On systems
     /// other than Linux this is [`Containment::Group`].
+    ///
+    /// What forks without end is ended too, but on a machine that it has all to itself that takes seconds rather than
+    /// milliseconds: [`ResourceLimits::processes`] in the hundreds keeps it short.
     Tree,
 }
 

@@ -239,9 +239,14 @@ fn retry(reason: impl Into<String>) -> Failure {
     Failure { reason: shortened(&reason.into()), next: AfterFailure::Retry }
 }
 
-/// Returns the first line that says something.
+/// Returns the first line that says something; one that only announces what was printed has the last line of that too.
 fn brief(text: &str) -> String {
-    shortened(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default())
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next_back() {
+        Some(last) if first.ends_with(':') => shortened(&format!("{first} {last}")),
+        _ => shortened(first),
+    }
 }
 
 /// A reason is read in a list and stored on the run: what goes on for pages is in the bundle.

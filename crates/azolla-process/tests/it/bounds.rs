@@ -45,7 +45,8 @@ async fn every_limit_is_set_for_good() {
             open_files: Some(20),
             processes: Some(5000),
         };
-        let text = "ulimit -S -t; ulimit -H -t; ulimit -v; ulimit -H -v; ulimit -f; ulimit -H -f; ulimit -n; ulimit -H -n
+        let text = "ulimit -S -t; ulimit -H -t; ulimit -v; ulimit -H -v; ulimit -f; ulimit -H -f
+            ulimit -n; ulimit -H -n
             grep -o 'Max processes *5000 *5000' /proc/self/limits | tr -s ' '";
         let finished = limited(text, containment, limits).await;
         assert_eq!(

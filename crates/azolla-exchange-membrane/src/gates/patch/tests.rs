@@ -396,3 +396,13 @@ fn t31_a_reason_stays_short_whatever_it_repeats() {
         assert!(text.chars().count() < 2_000, "{} characters", text.chars().count());
     }
 }
+
+/// A reason that announces what a worker printed has the end of it, where errors are.
+#[test]
+fn pf7_a_reason_does_not_end_in_an_announcement() {
+    assert_eq!(
+        super::brief("exit code 3; it printed:\nreading\nerror: no such model\n"),
+        "exit code 3; it printed: error: no such model"
+    );
+    assert_eq!(super::brief("\nno key\nmore"), "no key");
+}

@@ -105,9 +105,14 @@ pub enum RepositoryFile {
         /// The one next action.
         action: String,
     },
-    /// It is pinned, or would be, but cannot be read.
+    /// It is pinned, but cannot be understood.
     Invalid {
         /// What is wrong with it.
+        reason: String,
+    },
+    /// Nobody can say whether it is pinned: look again later.
+    Unavailable {
+        /// What is in the way.
         reason: String,
     },
 }
@@ -170,6 +175,23 @@ pub enum WorkerError {
     Broken(String),
 }
 
+impl WorkerError {
+    /// Tells whether the fault is of one resource: it is counted against that one, and the others go on (W-7).
+    pub(crate) fn is_of_one_resource(&self) -> bool {
+        match self {
+            Self::Repository(_) | Self::Broken(_) => true,
+            Self::Store(error) => matches!(
+                error,
+                SubstrateError::Invalid(_)
+                    | SubstrateError::Transition(_)
+                    | SubstrateError::Refused { .. }
+                    | SubstrateError::Malformed(_)
+                    | SubstrateError::Corrupt(_)
+            ),
+        }
+    }
+}
+
 impl From<azolla_protocol::ValidationError> for WorkerError {
     fn from(error: azolla_protocol::ValidationError) -> Self {
         Self::Store(error.into())
@@ -198,11 +220,33 @@ impl WorkerContext {
         (self.watcher)(&activity);
     }
 
-    /// Returns how long the claim on `resource` still holds, if anybody holds it.
-    pub(crate) async fn held_for(&self, resource: &ResourceRef) -> Result<Option<Duration>, SubstrateError> {
+    /// Runs work that holds no claim, unless the process is asked to end first: then it is dropped.
+    pub(crate) async fn unless_stopping<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut stopping = self.stopping.clone();
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            Ok(_) = stopping.wait_for(|stopping| *stopping) => None,
+        }
+    }
+
+    /// Returns how long the claim on `resource` still holds, if anybody holds it, and shows that it is waited for.
+    pub(crate) async fn held_for(
+        &self,
+        resource: &ResourceRef,
+        objective_id: Option<&ObjectiveId>,
+    ) -> Result<Option<Duration>, SubstrateError> {
         let Some(claim) = self.read().claim(resource).await? else { return Ok(None) };
         let left = between(self.read().now().await?, claim.lease_expires_at);
-        Ok((!left.is_zero()).then_some(left))
+        if left.is_zero() {
+            return Ok(None);
+        }
+        if let Some(id) = objective_id
+            && claim.owner_id != self.owner_id
+        {
+            self.show(id, "waiting for another run that has it, or had it and died", Some(left));
+        }
+        Ok(Some(left))
     }
 }
 
@@ -211,13 +255,14 @@ pub(crate) fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0))
 }
 
-/// What failed in passing, and when it is worth another look. The wait doubles with every failure.
+/// What failed in passing, and when it is worth another look. Waits grow fast: W-7 counts every look, and an outage of
+/// a minute or two should not use them up (PF-3b).
 #[derive(Debug, Default)]
 pub struct Backoff(Mutex<HashMap<String, (u32, Instant)>>);
 
 impl Backoff {
-    const FIRST: Duration = Duration::from_millis(500);
-    const LAST: Duration = Duration::from_secs(30);
+    const FIRST: Duration = Duration::from_secs(10);
+    const LAST: Duration = Duration::from_secs(300);
 
     /// Returns how long `resource` still waits; none if it does not.
     pub(crate) fn wait(&self, resource: &ResourceRef) -> Option<Duration> {
@@ -231,7 +276,7 @@ impl Backoff {
     pub(crate) fn failed(&self, resource: &ResourceRef) -> Duration {
         let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = waits.entry(resource.resource_id.clone()).or_insert((0, Instant::now()));
-        let wait = Self::FIRST.saturating_mul(1 << entry.0.min(10)).min(Self::LAST);
+        let wait = Self::FIRST.saturating_mul(1 << (2 * entry.0.min(5))).min(Self::LAST);
         *entry = (entry.0 + 1, Instant::now() + wait);
         wait
     }

@@ -1,18 +1,33 @@
 //! Holds a claim while work goes on: renews it, and ends the work when the claim is lost (C-3, R4, R5).
 
-use std::{future::pending, time::Duration};
+use std::{
+    future::pending,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use azolla_protocol::{Actor, ObjectiveId, ResourceRef};
-use azolla_substrate::{ClaimOutcome, Grant, Release, RenewOutcome, SubstrateError};
+use azolla_substrate::{ClaimOutcome, Commit, CommitOutcome, Grant, Release, RenewOutcome, SubstrateError};
 use tokio::time::{Instant, timeout_at};
 
 use crate::context::WorkerContext;
 
-/// A claim, and when by our own clock it was asked for.
+/// A claim, and until when it is ours by our own clock.
 pub(crate) struct Claim {
     pub(crate) grant: Grant,
     actor: Actor,
-    asked_at: Instant,
+    /// A little before the store says so: an answer may be under way (R4).
+    believed_until: Mutex<Instant>,
+}
+
+impl Claim {
+    fn believed_until(&self) -> Instant {
+        *self.believed_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn believe_until(&self, until: Instant) {
+        *self.believed_until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
 }
 
 /// How work under a claim ended.
@@ -35,7 +50,10 @@ pub(crate) async fn acquire(
 ) -> Result<Option<Claim>, SubstrateError> {
     let asked_at = Instant::now();
     match ctx.substrate.acquire_claim(resource, &ctx.owner_id, ctx.settings.lease, actor).await? {
-        ClaimOutcome::Granted(grant) => Ok(Some(Claim { grant, actor, asked_at })),
+        ClaimOutcome::Granted(grant) => {
+            let believed_until = Mutex::new(asked_at + trusted(ctx));
+            Ok(Some(Claim { grant, actor, believed_until }))
+        }
         ClaimOutcome::Held => Ok(None),
     }
 }
@@ -49,6 +67,25 @@ pub(crate) async fn release(
     match ctx.substrate.release_claim(&claim.grant.fence, release, claim.actor).await {
         Err(SubstrateError::FenceLost { .. }) => Ok(()),
         released => released,
+    }
+}
+
+/// Commits under a claim, which ends with it. A store that is away for a moment is asked again while the claim is
+/// believed to hold: nothing was written, and the work behind the commit may have been paid for.
+pub(crate) async fn commit(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    commit: Commit,
+) -> Result<CommitOutcome, SubstrateError> {
+    const EVERY: Duration = Duration::from_millis(200);
+    let commit = commit.fenced(claim.grant.fence.clone());
+    loop {
+        match ctx.substrate.commit(commit.clone()).await {
+            Err(SubstrateError::Unavailable(_)) if Instant::now() + EVERY < claim.believed_until() => {
+                pass(Instant::now() + EVERY).await;
+            }
+            outcome => return outcome,
+        }
     }
 }
 
@@ -78,27 +115,33 @@ pub(crate) async fn hold<T>(
 async fn renew<T>(ctx: &WorkerContext, claim: &Claim, objective_id: &ObjectiveId) -> Held<T> {
     let lease = ctx.settings.lease;
     let every = Duration::from_millis(lease.renew_every_ms());
-    // By our own clock the claim ends a little before the store says so: an answer may be under way (R4).
-    let trusted = Duration::from_millis(lease.as_ms() - lease.as_ms() / 10);
-    let mut believed_until = claim.asked_at + trusted;
     loop {
-        let next = Instant::now() + every;
-        // Only ever waits: nothing completes `pending`.
-        let _ = timeout_at(next.min(believed_until), pending::<()>()).await;
+        let until = claim.believed_until();
+        pass((Instant::now() + every).min(until)).await;
         let asked_at = Instant::now();
-        let renewal = ctx.substrate.renew_claim(&claim.grant.fence, lease);
-        match timeout_at(believed_until, renewal).await {
-            Ok(Ok(RenewOutcome::Renewed(_))) => believed_until = asked_at + trusted,
+        match timeout_at(until, ctx.substrate.renew_claim(&claim.grant.fence, lease)).await {
+            Ok(Ok(RenewOutcome::Renewed(_))) => claim.believe_until(asked_at + trusted(ctx)),
             // Refused, failed, or no answer in time: all the same (R5).
             _ => return Held::Lost,
         }
-        if is_cancelled(ctx, objective_id).await {
+        // A store that does not answer this is no reason to stop; the next renewal is.
+        if timeout_at(claim.believed_until(), is_cancelled(ctx, objective_id)).await == Ok(true) {
             return Held::Cancelled;
         }
     }
 }
 
-/// Asked after every renewal (S-m). A store that does not answer is no reason to stop; the next renewal is.
+fn trusted(ctx: &WorkerContext) -> Duration {
+    let lease = ctx.settings.lease.as_ms();
+    Duration::from_millis(lease - lease / 10)
+}
+
+/// Lets time pass: nothing completes `pending`.
+async fn pass(until: Instant) {
+    let _ = timeout_at(until, pending::<()>()).await;
+}
+
+/// Tells whether the operator cancelled the run (S-m).
 async fn is_cancelled(ctx: &WorkerContext, id: &ObjectiveId) -> bool {
     match ctx.read().objective(id).await {
         Ok(Some(stored)) => stored.objective.metadata.contains_key("cancel"),

@@ -8,6 +8,7 @@ mod pause;
 pub mod poll;
 pub mod repo;
 pub mod snapshot;
+pub mod verify;
 pub mod workers;
 
 pub use context::{

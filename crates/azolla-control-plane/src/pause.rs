@@ -1,7 +1,7 @@
 //! The pause_states of the patch flow: why it stopped, and one to three next actions with the command to type.
 
 use azolla_protocol::{
-    AzollaId, ObjectiveId, PauseReason, PauseState, Timestamp, Validated, ValidationError,
+    AzollaId, ObjectiveId, PauseReason, PauseState, Timestamp, Validated, ValidationError, limits,
 };
 
 use crate::repo::Published;
@@ -17,7 +17,7 @@ pub(crate) enum Ending<'a> {
     /// FAIL, and the operator acts next.
     GateFailed { action: Option<&'a str> },
     /// FAIL: the budget was over.
-    BudgetExhausted,
+    BudgetExhausted { budget_ms: u64 },
     /// FAIL: the operator cancelled the run (S-m).
     Cancelled,
     /// The Scheduler found open blockers (PF-3a).
@@ -30,7 +30,9 @@ impl Ending<'_> {
     fn reason(&self) -> PauseReason {
         match self {
             Self::RunComplete { .. } => PauseReason::RunComplete,
-            Self::Retried { over_budget: true, .. } | Self::BudgetExhausted => PauseReason::BudgetExhausted,
+            Self::Retried { over_budget: true, .. } | Self::BudgetExhausted { .. } => {
+                PauseReason::BudgetExhausted
+            }
             Self::Retried { .. } | Self::GateFailed { .. } | Self::Cancelled => PauseReason::GateFailed,
             Self::PassedButBlocked | Self::Blocked | Self::NoSnapshot { .. } => PauseReason::Blocked,
         }
@@ -59,10 +61,14 @@ impl Ending<'_> {
                 format!("Review gate failure reason: azolla review {id}"),
                 format!("Refine objective and retry: azolla objective retry {id}"),
             ],
-            Self::BudgetExhausted => vec![
-                format!("Review partial output: azolla review {id}"),
-                format!("Retry with a larger budget: azolla objective retry {id} --budget-ms MS"),
-            ],
+            Self::BudgetExhausted { budget_ms } => {
+                let larger =
+                    budget_ms.saturating_mul(2).min(limits::BUDGET_PATCH_MS.maximum.unwrap_or(u64::MAX));
+                vec![
+                    format!("Review partial output: azolla review {id}"),
+                    format!("Retry with a larger budget: azolla objective retry {id} --budget-ms {larger}"),
+                ]
+            }
             Self::Cancelled => vec![
                 format!("Review what there is: azolla review {id}"),
                 format!("Run it again: azolla objective retry {id}"),
@@ -72,7 +78,7 @@ impl Ending<'_> {
                 format!("Re-emit TICKET_READY after resolution: azolla objective unblock {id}"),
             ],
             Self::NoSnapshot { action } => {
-                vec![(*action).to_owned(), format!("Then run it again: azolla objective retry {id}")]
+                vec![then_retry(action, id)]
             }
         }
     }
@@ -92,6 +98,12 @@ impl Ending<'_> {
             created_at: now,
         })
     }
+}
+
+/// An action that has to come first, with the command that goes on from there: one line to type if it is a command too.
+pub(crate) fn then_retry(action: &str, id: &ObjectiveId) -> String {
+    let and = if action.contains(": azolla ") { " && azolla" } else { "; then: azolla" };
+    format!("{action}{and} objective retry {id}")
 }
 
 /// Cuts an action to what a pause_state may hold.

@@ -45,19 +45,27 @@ pub async fn run(
             roles.spawn(run_role(ctx.clone(), role, place, until));
         }
     }
-    let all_idle = async {
-        for board in &boards {
-            board.idle().await;
-        }
-    };
     let ended = tokio::select! {
-        () = all_idle, if until == Until::Idle => Ok(()),
+        () = all_idle(&boards), if until == Until::Idle => Ok(()),
         ended = first_failure(&mut roles) => ended,
     };
-    // Work under way is given back, then the roles end by themselves.
+    // Work under way is given back, then the roles end by themselves, each of them.
     stop.send_replace(true);
-    let drained = first_failure(&mut roles).await;
-    ended.and(drained)
+    let mut first = ended;
+    while !roles.is_empty() {
+        let drained = first_failure(&mut roles).await;
+        first = first.and(drained);
+    }
+    first
+}
+
+/// Returns when every azolla is idle at one look: while one was waited for, another may have got work.
+async fn all_idle(boards: &[Arc<Board>]) {
+    while !boards.iter().all(|board| board.is_idle()) {
+        for board in boards {
+            board.idle().await;
+        }
+    }
 }
 
 /// One Readiness and one Scheduler; as many Runners and Gates as workorders may be open (W-4).
@@ -159,15 +167,20 @@ impl Board {
         Self { moves: watch::channel(0).0, idle: watch::channel(vec![None; roles]).0 }
     }
 
-    /// Returns when every role has looked after the last move and found nothing.
+    /// Tells whether every role has looked after the last move and found nothing.
+    fn is_idle(&self) -> bool {
+        self.is_all_seen(&self.idle.borrow())
+    }
+
+    /// Returns when that is so.
     async fn idle(&self) {
         let mut idle = self.idle.subscribe();
         // The board outlives its roles.
-        let _ = idle
-            .wait_for(|roles| {
-                let moves = *self.moves.borrow();
-                roles.iter().all(|seen| *seen == Some(moves))
-            })
-            .await;
+        let _ = idle.wait_for(|roles| self.is_all_seen(roles)).await;
+    }
+
+    fn is_all_seen(&self, roles: &[Option<u64>]) -> bool {
+        let moves = *self.moves.borrow();
+        roles.iter().all(|seen| *seen == Some(moves))
     }
 }

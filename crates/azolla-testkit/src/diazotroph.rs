@@ -11,11 +11,15 @@ use std::{
 
 use azolla_protocol::{Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
 
+use crate::clock::ManualClock;
+
 /// Answers in order; the last answer is given again and again.
 pub struct ScriptedDiazotroph {
     answers: Mutex<VecDeque<Answer>>,
     calls: AtomicU64,
     prompts: Mutex<Vec<String>>,
+    /// Moved by so much while an answer is made.
+    takes: Mutex<Option<(ManualClock, i64)>>,
 }
 
 /// What one call does.
@@ -36,7 +40,12 @@ impl ScriptedDiazotroph {
     /// Answers with these, in order.
     pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let answers = Mutex::new(answers.into_iter().collect());
-        Self { answers, calls: AtomicU64::new(0), prompts: Mutex::default() }
+        Self { answers, calls: AtomicU64::new(0), prompts: Mutex::default(), takes: Mutex::default() }
+    }
+
+    /// Makes every answer take so long, by this clock.
+    pub fn take(&self, clock: ManualClock, ms: i64) {
+        *self.takes.lock().unwrap_or_else(PoisonError::into_inner) = Some((clock, ms));
     }
 
     /// Returns how often it was called.
@@ -76,6 +85,9 @@ impl Diazotroph for ScriptedDiazotroph {
         Box::pin(async move {
             self.calls.fetch_add(1, Ordering::SeqCst);
             self.prompts.lock().unwrap_or_else(PoisonError::into_inner).push(request.prompt.to_owned());
+            if let Some((clock, ms)) = &*self.takes.lock().unwrap_or_else(PoisonError::into_inner) {
+                clock.advance(*ms);
+            }
             match self.next() {
                 Answer::Hang => std::future::pending().await,
                 Answer::Outcome(outcome) => {

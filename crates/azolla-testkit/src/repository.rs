@@ -170,7 +170,8 @@ fn taken(attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
         return Err(TakeError::NoChange);
     }
     if text.starts_with(BROKEN_PATCH) {
-        return Err(TakeError::Refused("src/lib.rs: the patch does not apply".to_owned()));
+        let reason = "src/lib.rs: the patch does not apply".to_owned();
+        return Err(TakeError::Refused { reason, attempted: String::new() });
     }
     let identity = format!("{} {} {} {text}", attempt.base, attempt.work_order_id, attempt.created_at);
     Ok(Taken {

@@ -77,6 +77,11 @@ impl TestStore {
         made
     }
 
+    /// Returns the clock of a store on SQLite; on PostgreSQL only `advance` moves the server's.
+    pub fn clock(&self) -> ManualClock {
+        self.clock.clone()
+    }
+
     /// Returns the read half.
     pub fn read(&self) -> &dyn SubstrateRead {
         &*self.store

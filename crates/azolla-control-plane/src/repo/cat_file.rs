@@ -9,6 +9,18 @@ use super::{
     git::{Call, Git, unavailable},
 };
 
+/// What is at a path of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing that can be read: no such path, a submodule, or an object that is missing. git tells them apart only in
+    /// a list of the tree.
+    Nothing,
+    /// A file.
+    File(Blob),
+    /// Something that is no file, in a few words.
+    Other(&'static str),
+}
+
 /// A file of a commit, or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blob {
@@ -26,22 +38,23 @@ impl Blob {
         self.bytes.len() as u64 == self.size
     }
 
-    /// Returns its text up to a limit, cut between characters.
+    /// Returns its text up to a limit, cut between characters. It can be in a document: a NUL, which a file in UTF-16
+    /// is full of, is replaced like any other byte that is no text.
     pub(super) fn text(&self, bytes_max: usize) -> String {
         let bytes = &self.bytes[..self.bytes.len().min(bytes_max)];
-        String::from_utf8_lossy(bytes).trim_end_matches('\u{fffd}').to_owned()
+        String::from_utf8_lossy(bytes).trim_end_matches('\u{fffd}').replace('\0', "\u{fffd}")
     }
 }
 
-/// Returns what is at each path of a commit, links inside the tree followed; none where it is not a file. Of a file at
-/// least the first `keep` bytes are there.
+/// Returns what is at each path of a commit, links inside the tree followed. Of a file at least the first `keep` bytes
+/// are there.
 pub(super) async fn read(
     git: &Git,
     git_dir: &Path,
     commit: &str,
     paths: &[&str],
     keep: usize,
-) -> Result<Vec<Option<Blob>>, RepositoryError> {
+) -> Result<Vec<Found>, RepositoryError> {
     let mut found = Vec::new();
     while found.len() < paths.len() {
         let asked = &paths[found.len()..];
@@ -62,7 +75,7 @@ pub(super) async fn read(
     Ok(found)
 }
 
-fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Option<Blob>> {
+fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Found> {
     let mut found = Vec::new();
     while found.len() < count {
         let Some(end) = output.iter().position(|byte| *byte == b'\n') else { break };
@@ -72,7 +85,7 @@ fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Option<Blob>> {
         let words: Vec<&str> = header.rsplitn(3, ' ').collect();
         let (kind, size) = match words[..] {
             [_, "missing", ..] | ["missing" | "ambiguous", ..] => {
-                found.push(None);
+                found.push(Found::Nothing);
                 continue;
             }
             [size, kind, ..] => (kind, size.parse::<u64>().unwrap_or(0)),
@@ -85,7 +98,15 @@ fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Option<Blob>> {
         }
         let bytes = output[..length.min(output.len())].to_vec();
         output = output.get(length.saturating_add(1)..).unwrap_or(&[]);
-        found.push((kind == "blob").then(|| Blob { id: words[2].to_owned(), size, bytes }));
+        found.push(match kind {
+            "blob" => Found::File(Blob { id: words[2].to_owned(), size, bytes }),
+            "tree" => Found::Other("is a directory"),
+            "symlink" => Found::Other("is a link that leads out of the repository"),
+            "dangling" => Found::Other("is a link to nothing"),
+            "loop" => Found::Other("is a link that leads to itself"),
+            "notdir" => Found::Other("leads through a file as if that were a directory"),
+            _ => Found::Other("is not a file"),
+        });
     }
     found
 }

@@ -3,18 +3,17 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::Mutex,
+    sync::{Arc, Mutex},
 };
 
-use azolla_process::Capture;
-use azolla_protocol::limits;
+use azolla_protocol::{DOCUMENT_BYTES_MAX, limits};
 use azolla_substrate::BoxFuture;
 
 use super::{
-    Attempt, Candidate, CommitSha, Description, Guide, Published, Repository, RepositoryError, TakeError,
-    Taken, Worktree,
-    cat_file::{self, Blob},
-    git::{Call, Git, unavailable},
+    Attempt, Candidate, CommitSha, Description, Published, Repository, RepositoryError, TakeError, Taken,
+    Worktree,
+    facts::Facts,
+    git::{Git, unavailable},
     mirror::Mirror,
     reference::{RepoRef, check_repo_ref},
     scratch::Scratch,
@@ -38,7 +37,7 @@ pub struct GitSettings {
 /// What a patch may have (PROTOCOL.md section 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatchLimits {
-    /// Bytes of the diff.
+    /// Bytes of the diff; never more than a document has room for, whatever is set here.
     pub bytes: u64,
     /// Files that it touches.
     pub files: u64,
@@ -56,16 +55,8 @@ impl Default for PatchLimits {
     }
 }
 
-/// Paths that [`Description`] lists.
-const PATHS_MAX: usize = 10_000;
-/// Bytes of all paths of a commit that are read to count them.
-const PATHS_BYTES: usize = 64 << 20;
-/// Bytes of a guide that a prompt may get.
-const GUIDE_BYTES: usize = 64 << 10;
-/// Files that nearly every run asks for, so that one call reads them all.
-const KNOWN_FILES: [&str; 3] = [".azolla.toml", "AGENTS.md", "CLAUDE.md"];
-/// Commits whose known files are kept.
-const KNOWN_COMMITS: usize = 16;
+/// Bytes of a diff that a document has room for beside everything else in it.
+pub(super) const STORED_BYTES_MAX: u64 = DOCUMENT_BYTES_MAX as u64 - (1 << 20);
 
 /// The Repository seam on git.
 ///
@@ -79,7 +70,7 @@ pub struct GitRepository {
     pub(super) limits: PatchLimits,
     // One fetch at a time: two of one branch would only wait for each other's lock.
     pub(super) fetching: tokio::sync::Mutex<()>,
-    known: Mutex<HashMap<CommitSha, Vec<Option<Blob>>>>,
+    pub(super) facts: Mutex<HashMap<CommitSha, Arc<Facts>>>,
 }
 
 impl GitRepository {
@@ -90,15 +81,15 @@ impl GitRepository {
             url => url,
         };
         let mirror = Mirror::new(absolute(&settings.mirror)?);
-        let git = Git::new(settings.git, &mirror.global_config(), repo.protocol());
+        let git = Git::new(settings.git, &mirror, repo.protocol());
         Ok(Self {
             repo,
             git,
             mirror,
             scratch: Scratch::new(absolute(&settings.scratch)?),
-            limits: settings.limits,
+            limits: PatchLimits { bytes: settings.limits.bytes.min(STORED_BYTES_MAX), ..settings.limits },
             fetching: tokio::sync::Mutex::new(()),
-            known: Mutex::default(),
+            facts: Mutex::default(),
         })
     }
 
@@ -110,64 +101,6 @@ impl GitRepository {
     /// Removes directories that a process which is gone left in the scratch place; returns how many.
     pub fn sweep(&self) -> usize {
         self.scratch.sweep()
-    }
-
-    async fn describe_commit(&self, commit: &str) -> Result<Description, RepositoryError> {
-        self.mirror.prepare()?;
-        let names = Call::new(
-            self.mirror.git_dir(),
-            ["ls-tree", "-r", "-z", "--name-only", "--end-of-options", commit],
-        )
-        .stdout(Capture::Head(PATHS_BYTES));
-        let (names, known) = tokio::join!(self.git.answer(names), self.known_files(commit));
-        let (names, known) = (names?, known?);
-        let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        let files = names.clone().count() as u64;
-        let paths = names.take(PATHS_MAX).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        let guide = KNOWN_FILES.into_iter().zip(known).skip(1).find_map(|(path, blob)| Some((path, blob?)));
-        let guide = guide.map(|(path, blob)| Guide {
-            path: path.to_owned(),
-            text: blob.text(GUIDE_BYTES),
-            blob: blob.id,
-        });
-        Ok(Description { paths, files, guide })
-    }
-
-    async fn read_file(
-        &self,
-        commit: &str,
-        path: &str,
-        bytes_max: usize,
-    ) -> Result<Option<Vec<u8>>, RepositoryError> {
-        if let Some(n) = KNOWN_FILES.iter().position(|known| *known == path) {
-            let blob = self.known_files(commit).await?.swap_remove(n);
-            match blob {
-                None => return Ok(None),
-                Some(blob) if blob.size > bytes_max as u64 => return Ok(None),
-                Some(blob) if blob.is_whole() => return Ok(Some(blob.bytes)),
-                Some(_) => {}
-            }
-        }
-        self.mirror.prepare()?;
-        let blob =
-            cat_file::read(&self.git, self.mirror.git_dir(), commit, &[path], bytes_max).await?.remove(0);
-        Ok(blob.filter(|blob| blob.size <= bytes_max as u64 && blob.is_whole()).map(|blob| blob.bytes))
-    }
-
-    /// Returns the files that nearly every run asks for. A commit never changes, so they are read once.
-    async fn known_files(&self, commit: &str) -> Result<Vec<Option<Blob>>, RepositoryError> {
-        if let Some(known) = self.known.lock().expect("no holder of this lock panics").get(commit) {
-            return Ok(known.clone());
-        }
-        self.mirror.prepare()?;
-        let files =
-            cat_file::read(&self.git, self.mirror.git_dir(), commit, &KNOWN_FILES, GUIDE_BYTES).await?;
-        let mut known = self.known.lock().expect("no holder of this lock panics");
-        if known.len() >= KNOWN_COMMITS {
-            known.clear();
-        }
-        known.insert(commit.to_owned(), files.clone());
-        Ok(files)
     }
 }
 

@@ -94,10 +94,7 @@ impl GitRepository {
             return Ok(true);
         }
         let is_lock = output.stderr.contains("cannot lock ref") || output.stderr.contains(".lock'");
-        if is_lock {
-            self.mirror.remove_stale_lock(&output.stderr, FETCH_TIME);
-        }
-        Ok(is_lock)
+        Ok(is_lock && self.mirror.may_try_again(&output.stderr))
     }
 
     async fn missing_branch(&self, branch: &str) -> Result<RepositoryError, RepositoryError> {

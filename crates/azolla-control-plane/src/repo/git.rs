@@ -7,14 +7,19 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
+    io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits};
+use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, SpawnError};
 
-use super::{RepositoryError, refusal::visible};
+use super::{
+    RepositoryError,
+    mirror::{Mirror, in_use},
+    refusal::visible,
+};
 
 /// Time for a call that touches only local files.
 pub(super) const LOCAL_TIME: Duration = Duration::from_secs(300);
@@ -64,6 +69,7 @@ const CONFIGURATION: [(&str, &str); 25] = [
 pub(super) struct Git {
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
+    use_lock: PathBuf,
     spawns: AtomicU64,
 }
 
@@ -90,11 +96,11 @@ pub(super) struct Output {
 }
 
 impl Git {
-    /// Returns the caller of `program`; `global` is the file that stands for the user's configuration.
-    pub(super) fn new(program: PathBuf, global: &Path, protocol: &str) -> Self {
+    /// Returns the caller of `program` for this mirror, which has to be prepared before a call.
+    pub(super) fn new(program: PathBuf, mirror: &Mirror, protocol: &str) -> Self {
         let mut environment = fixed_environment(&program, protocol);
-        environment.insert("GIT_CONFIG_GLOBAL".into(), global.into());
-        Self { program, environment, spawns: AtomicU64::new(0) }
+        environment.insert("GIT_CONFIG_GLOBAL".into(), mirror.global_config().into());
+        Self { program, environment, use_lock: mirror.use_lock(), spawns: AtomicU64::new(0) }
     }
 
     /// Returns how often git was started.
@@ -114,12 +120,12 @@ impl Git {
             containment: Containment::Group,
             limits: ResourceLimits::default(),
         };
-        let finished = azolla_process::run(&self.program_of(call), &bounds).await.map_err(|error| {
-            RepositoryError::Unusable {
-                what: error.to_string(),
-                action: "install git 2.39 or newer, then `azolla doctor`".to_owned(),
-            }
-        })?;
+        let program = self.program_of(call);
+        // Until git has ended: whoever finds a lock of git's then knows whether anybody may hold it.
+        let _in_use = in_use(&self.use_lock)?;
+        let finished = azolla_process::run(&program, &bounds)
+            .await
+            .map_err(|error| cannot_start(&error, &program.directory))?;
         let code = match finished.exit {
             Exit::Code(code) => Some(code),
             Exit::TooMuchOutput => None,
@@ -249,6 +255,20 @@ pub(super) fn unavailable(text: impl Into<String>) -> RepositoryError {
     RepositoryError::Unavailable(text.into())
 }
 
+/// Tells a git that is not there, which the operator installs, from a machine that is short of something, which passes.
+fn cannot_start(error: &SpawnError, directory: &Path) -> RepositoryError {
+    match error.source.kind() {
+        // Without the directory to start in the system says the same.
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied if directory.is_dir() => {
+            RepositoryError::Unusable {
+                what: error.to_string(),
+                action: "install git 2.39 or newer, then `azolla doctor`".to_owned(),
+            }
+        }
+        _ => unavailable(error.to_string()),
+    }
+}
+
 fn fixed_environment(program: &Path, protocol: &str) -> BTreeMap<OsString, OsString> {
     // git looks for ssh here, and for its own parts in its compiled-in place first.
     let mut path = program.parent().map(|parent| parent.as_os_str().to_owned()).unwrap_or_default();
@@ -262,6 +282,8 @@ fn fixed_environment(program: &Path, protocol: &str) -> BTreeMap<OsString, OsStr
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_NO_REPLACE_OBJECTS", "1"),
+        // An operator's partial clone gets no objects behind their back (G-2).
+        ("GIT_NO_LAZY_FETCH", "1"),
         ("GIT_LITERAL_PATHSPECS", "1"),
         ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
         ("GIT_ALLOW_PROTOCOL", protocol),
@@ -285,3 +307,6 @@ fn fixed_environment(program: &Path, protocol: &str) -> BTreeMap<OsString, OsStr
     }
     environment
 }
+
+#[cfg(test)]
+mod tests;

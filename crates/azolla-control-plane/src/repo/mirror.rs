@@ -6,9 +6,16 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use super::{RepositoryError, git::unavailable};
+use super::{
+    RepositoryError,
+    git::{FETCH_TIME, unavailable},
+};
+
+/// Time after which a ref is not held any more by a git whose azolla was killed.
+const ORPHAN_TIME: Duration = Duration::from_secs(60);
 
 /// Content as it is: no line endings, filters or encodings, and no `-diff` that hides a change (T7, T8). It wins over
 /// every `.gitattributes`, macros included.
@@ -108,31 +115,43 @@ impl Mirror {
             .map_err(|error| unavailable(error.to_string()))
     }
 
-    /// Returns the commit that a ref of ours points to. They are files of their own: nothing packs them.
-    pub(super) fn read_ref(&self, name: &str) -> Option<String> {
-        let text = fs::read_to_string(self.directory.join(name)).ok()?;
-        let text = text.trim_end();
-        is_object_id(text).then(|| text.to_owned())
+    /// Returns the file whose lock says that git runs in the mirror; see [`in_use`].
+    pub(super) fn use_lock(&self) -> PathBuf {
+        self.directory.join("azolla/in-use")
     }
 
-    /// Tells whether a ref directly below `name` points to a commit.
-    pub(super) fn has_ref_below(&self, name: &str, commit: &str) -> bool {
-        let entries = fs::read_dir(self.directory.join(name)).into_iter().flatten().flatten();
-        entries
-            .filter_map(|entry| fs::read_to_string(entry.path()).ok())
-            .any(|text| text.trim_end() == commit)
-    }
-
-    /// Removes a lock that a call which is long dead left behind; `complaint` is what git said about it.
-    pub(super) fn remove_stale_lock(&self, complaint: &str, older_than: std::time::Duration) -> bool {
-        let Some(path) = complaint.split('\'').map(Path::new).find(|path| {
+    /// Tells whether a call that failed because of a lock goes better at once; `complaint` is what git said. Removes a
+    /// lock that a power cut left behind.
+    pub(super) fn may_try_again(&self, complaint: &str) -> bool {
+        let lock = complaint.split('\'').map(Path::new).find(|path| {
             path.extension().is_some_and(|extension| extension == "lock") && path.starts_with(&self.directory)
-        }) else {
+        });
+        match lock {
+            // Not a lock, but another value than expected: somebody else was faster.
+            None => true,
+            // git waits for every lock but this one.
+            Some(path) if path.ends_with("shallow.lock") => {
+                self.remove_stale_lock(path, FETCH_TIME);
+                true
+            }
+            Some(path) => self.remove_stale_lock(path, ORPHAN_TIME) || !path.exists(),
+        }
+    }
+
+    /// Removes a lock of git's that nobody holds; tells whether it did.
+    ///
+    /// The mirror is ours alone, and every call of ours holds [`in_use`]: while nobody does, no lock in it is held. The
+    /// one exception is a git whose azolla was killed, so the lock has to be older than such a git may hold it: a ref
+    /// is held for milliseconds, `shallow` for a whole fetch.
+    fn remove_stale_lock(&self, path: &Path, orphan_time: Duration) -> bool {
+        let Ok(nobody) = fs::File::open(self.use_lock()) else { return false };
+        if nobody.try_lock().is_err() {
             return false;
-        };
-        let age = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-        let is_stale = age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > older_than);
-        is_stale && fs::remove_file(path).is_ok()
+        }
+        let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+        // A clock that was set back makes a lock of the future, which is as old as it is far away.
+        let age = modified.map(|modified| modified.elapsed().unwrap_or_else(|ahead| ahead.duration()));
+        age.is_ok_and(|age| age > orphan_time) && fs::remove_file(path).is_ok()
     }
 
     fn put_right(&self) -> io::Result<()> {
@@ -155,9 +174,23 @@ impl Mirror {
         put(&self.directory.join("info/exclude"), EXCLUDE)?;
         put(&self.directory.join("HEAD"), HEAD)?;
         put(&self.global_config(), GLOBAL)?;
+        make(&self.use_lock())?;
         put(&binary.join("config"), config)?;
         put(&binary.join("info/attributes"), BINARY_ATTRIBUTES)?;
         put(&binary.join("HEAD"), HEAD)
+    }
+}
+
+/// Holds the mirror as one of those that run git in it, until the file is dropped. It is a lock of the system on the
+/// file [`Mirror::use_lock`]: it goes with the process, also in a power cut.
+pub(super) fn in_use(use_lock: &Path) -> Result<fs::File, RepositoryError> {
+    let failed = |error: &dyn std::fmt::Display| unavailable(format!("{}: {error}", use_lock.display()));
+    let file = fs::File::open(use_lock).map_err(|error| failed(&error))?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(file),
+        // For the moment in which another process removes a lock; to wait here would block the runtime.
+        Err(fs::TryLockError::WouldBlock) => Err(failed(&"another process puts the mirror right")),
+        Err(fs::TryLockError::Error(error)) => Err(failed(&error)),
     }
 }
 
@@ -187,6 +220,16 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
     io::Write::write_all(&mut file, text.as_bytes())?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Makes an empty file where there is none. One that is there is never replaced: others hold a lock on it.
+fn make(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => return Ok(()),
+        Ok(_) => remove(path)?,
+        Err(_) => {}
+    }
+    fs::OpenOptions::new().append(true).create(true).open(path).map(drop)
 }
 
 fn remove(path: &Path) -> io::Result<()> {

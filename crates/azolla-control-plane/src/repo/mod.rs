@@ -5,6 +5,7 @@
 
 mod cat_file;
 mod engine;
+mod facts;
 mod fetch;
 mod git;
 mod mirror;
@@ -14,6 +15,7 @@ mod policy;
 mod protected;
 mod publish;
 mod reference;
+mod refs;
 mod refusal;
 mod scratch;
 mod source;
@@ -26,6 +28,7 @@ use azolla_protocol::{ObjectiveId, Timestamp, WorkOrderId};
 use azolla_substrate::BoxFuture;
 
 pub use engine::{GitRepository, GitSettings, PatchLimits};
+pub use patch::paths_of;
 pub use protected::{Protected, protected};
 pub use reference::{RepoRef, check_branch, check_repo_ref};
 
@@ -40,7 +43,10 @@ pub trait Repository: Send + Sync {
     /// Returns what a prompt says about a commit that is in the mirror.
     fn describe<'a>(&'a self, commit: &'a str) -> BoxFuture<'a, Result<Description, RepositoryError>>;
 
-    /// Returns a file of a commit; none if it is not there, is not a file, or is larger than `bytes_max`.
+    /// Returns a file of a commit, links inside the tree followed; none only if the commit has no such path.
+    ///
+    /// What is there and cannot be read whole is [`RepositoryError::Unusable`]: a file larger than `bytes_max`, a
+    /// directory, a link that leads out or to nothing, a submodule. Nobody takes settings that are there for none.
     fn file<'a>(
         &'a self,
         commit: &'a str,
@@ -66,7 +72,8 @@ pub trait Repository: Send + Sync {
         content: &'a str,
     ) -> BoxFuture<'a, Result<Taken, TakeError>>;
 
-    /// Keeps an attempt whose bundle is durable, and sets the mirror's branch to it (G-1). Idempotent.
+    /// Keeps an attempt whose bundle is durable, and sets the mirror's branch to it (G-1). Idempotent. The branch stays
+    /// where it is if an attempt of a later entry is kept: nobody who was paused moves it back.
     fn project<'a>(
         &'a self,
         attempt: &'a Attempt,
@@ -87,7 +94,8 @@ pub trait Repository: Send + Sync {
         commit: &'a str,
     ) -> BoxFuture<'a, Result<Worktree, RepositoryError>>;
 
-    /// Gives the operator's repository the branch of a passed attempt, and nothing else (G-2).
+    /// Gives the operator's repository the branch of a passed attempt, and nothing else (G-2). A branch that is at
+    /// anything but an attempt of this objective that is not later than this one stays where it is.
     fn publish<'a>(
         &'a self,
         attempt: &'a Attempt,
@@ -166,7 +174,7 @@ pub struct Taken {
 /// What a prompt says about a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Every path, in order, up to a limit; how many there are in all.
+    /// Every path, in order, up to a limit. What could begin a new line or hide text is written as an escape (T21).
     pub paths: Vec<String>,
     /// How many files there are.
     pub files: u64,
@@ -190,7 +198,8 @@ pub struct Guide {
 pub enum Published {
     /// The branch is in the operator's repository, at the attempt's commit.
     Done,
-    /// The repository is a URL: nothing is published before the operator asks for it.
+    /// The branch is not at the attempt's commit, and only the operator puts it there: the repository is a URL, or the
+    /// branch is checked out, somebody else's, or at a later attempt.
     ByHand {
         /// Why not.
         reason: String,
@@ -203,8 +212,13 @@ pub enum Published {
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
     /// It is refused, or does not apply: PATCH_APPLY_FAILED. The text says why, with the path.
-    #[error("{0}")]
-    Refused(String),
+    #[error("{reason}")]
+    Refused {
+        /// Why, with the path.
+        reason: String,
+        /// What edits in a worktree came to, as text, as far as it could be had; empty for a text.
+        attempted: String,
+    },
     /// It changes nothing: GENERATION_FAILED, a reason of its own.
     #[error("the answer changes nothing")]
     NoChange,

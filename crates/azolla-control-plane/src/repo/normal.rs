@@ -9,6 +9,7 @@ use azolla_process::Capture;
 
 use super::{
     GitRepository, TakeError,
+    engine::STORED_BYTES_MAX,
     git::{Call, unavailable},
     patch::{Binary, Patch},
     policy,
@@ -33,7 +34,7 @@ impl GitRepository {
             return Err(TakeError::NoChange);
         }
         let (paths, diff) = split_list(&output, self.limits.files)?;
-        let mut parts = split_files(diff);
+        let parts = split_files(diff);
         if parts.iter().any(|part| !is_text(part)) {
             let output = self.diff(base, tree, View::Binary).await?;
             let (_, diff) = split_list(&output, self.limits.files)?;
@@ -46,7 +47,6 @@ impl GitRepository {
             let diff: Vec<u8> = chosen.flatten().copied().collect();
             return self.judge(paths, &diff);
         }
-        parts.clear();
         self.judge(paths, diff)
     }
 
@@ -56,6 +56,12 @@ impl GitRepository {
         }
         let diff = String::from_utf8(diff.to_vec())
             .map_err(|_| Refusal::whole("a changed file has a name that is not UTF-8"))?;
+        if stored_bytes(&diff) > STORED_BYTES_MAX {
+            return Err(Refusal::whole(format!(
+                "the patch takes more than {STORED_BYTES_MAX} bytes to store"
+            ))
+            .into());
+        }
         let patch = Patch::read(&diff, Binary::Allowed, self.parts_max())?;
         policy::check(&patch, &self.limits)?;
         let read: BTreeSet<&str> = patch.paths();
@@ -138,3 +144,16 @@ fn split_files(diff: &[u8]) -> Vec<&[u8]> {
 fn is_text(part: &[u8]) -> bool {
     !part.contains(&0) && std::str::from_utf8(part).is_ok()
 }
+
+/// Returns how many bytes a text takes inside a JSON document.
+fn stored_bytes(text: &str) -> u64 {
+    let bytes = text.bytes().map(|byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0x00..=0x1f => 6,
+        _ => 1,
+    });
+    bytes.sum()
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 mod find;
 mod header;
 mod hunk;
+mod paths;
 mod quote;
 
 use std::collections::BTreeSet;
@@ -13,6 +14,7 @@ use std::collections::BTreeSet;
 pub(super) use find::find;
 use header::Header;
 pub(super) use hunk::Hunk;
+pub use paths::paths_of;
 
 use super::refusal::Refusal;
 

@@ -10,6 +10,7 @@ use super::{
     git::{Call, FETCH_TIME, Output, unavailable},
     mirror::is_object_id,
     reference::RepoRef,
+    refs::ATTEMPTS,
     source::{self, Source},
 };
 
@@ -23,28 +24,34 @@ impl GitRepository {
         }
         self.mirror.prepare()?;
         let branch_ref = format!("refs/heads/{}", attempt.branch());
-        // The gate repairs what the runner may have left undone; mostly there is nothing to do.
-        let attempts = format!("refs/azolla/attempts/{}", attempt.work_order_id);
-        if self.mirror.read_ref(&branch_ref).as_deref() == Some(commit)
-            && self.mirror.has_ref_below(&attempts, commit)
-        {
-            return Ok(());
-        }
         let mut tries = 0;
         loop {
             tries += 1;
-            let old = self.mirror.read_ref(&branch_ref).unwrap_or_else(|| zeros(commit));
-            let attempt_ref = format!("{attempts}/{}", attempt.claim_version);
-            let input = format!("update {attempt_ref} {commit}\nupdate {branch_ref} {commit} {old}\n");
+            // Read before the attempts: whoever moves the branch after this makes the swap fail.
+            let present = self.mirror.read_ref(&branch_ref);
+            let is_kept = self.mirror.keeps(attempt, commit);
+            // G-1: an attempt is kept no later than the branch is at it.
+            let is_late = self.mirror.latest_entry(&attempt.objective_id) > Some(attempt.entry());
+            let moves = !is_late && present.as_deref() != Some(commit);
+            // The gate repairs what the runner may have left undone; mostly there is nothing to do.
+            if is_kept && !moves {
+                return Ok(());
+            }
+            let mut input =
+                format!("update {ATTEMPTS}/{}/{} {commit}\n", attempt.work_order_id, attempt.claim_version);
+            if moves {
+                let old = present.unwrap_or_else(|| zeros(commit));
+                input.push_str(&format!("update {branch_ref} {commit} {old}\n"));
+            }
             let call = Call::new(self.mirror.git_dir(), ["update-ref", "--no-deref", "--stdin"]).input(input);
             let output = self.git.run(call).await?;
             if output.code == Some(0) {
                 return Ok(());
             }
-            if tries == TRIES || !output.stderr.contains("lock") {
+            let is_lock = output.stderr.contains("lock");
+            if tries == TRIES || !is_lock || !self.mirror.may_try_again(&output.stderr) {
                 return Err(unavailable(format!("git update-ref: {}", output.complaint())));
             }
-            self.mirror.remove_stale_lock(&output.stderr, FETCH_TIME);
         }
     }
 
@@ -99,6 +106,13 @@ impl Publishing<'_> {
 
     async fn to_path(&self, path: &Path) -> Result<Published, RepositoryError> {
         let source = source::find(path)?;
+        if self.repository.mirror.latest_entry(&self.attempt.objective_id) > Some(self.attempt.entry()) {
+            return match self.present(&source).await? {
+                Present::Branch(there) if there == self.commit => Ok(Published::Done),
+                Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
+                _ => Ok(self.by_hand(path, "a later attempt has been made".to_owned())),
+            };
+        }
         if let Some(held) = self.holder(&source).await? {
             return match self.present(&source).await? {
                 Present::Branch(there) if there == self.commit => Ok(Published::Done),
@@ -123,7 +137,8 @@ impl Publishing<'_> {
         let branch = self.attempt.branch();
         match self.present(source).await? {
             Present::Branch(there) if there == self.commit => Ok(Published::Done),
-            Present::Branch(there) if self.is_ours(&there).await? => {
+            Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
+            Present::Branch(there) if self.entry_of(&there).is_some() => {
                 let output = self
                     .set(source, &format!("update {} {} {there}\n", self.branch_ref(), self.commit))
                     .await?;
@@ -208,23 +223,29 @@ impl Publishing<'_> {
         Ok(Present::Nothing)
     }
 
-    /// Tells whether a commit is an attempt that the mirror keeps: then nothing is lost when the branch moves on.
-    async fn is_ours(&self, commit: &str) -> Result<bool, RepositoryError> {
-        let points_at = format!("--points-at={commit}");
-        let arguments =
-            ["for-each-ref", "--count=1", "--format=%(objectname)", &points_at, "refs/azolla/attempts"];
-        let output = self.repository.git.run(Call::new(self.repository.mirror.git_dir(), arguments)).await?;
-        // A commit that the mirror does not have is an error of git here, and no attempt.
-        Ok(output.code == Some(0) && !output.stdout.is_empty())
+    /// Returns the entry of this objective of which a commit is an attempt that the mirror keeps: nothing is lost when
+    /// the branch moves on from there.
+    fn entry_of(&self, commit: &str) -> Option<u64> {
+        self.repository.mirror.entry_of(&self.attempt.objective_id, commit)
+    }
+
+    /// Tells whether a commit is an attempt of a later entry (G-1).
+    fn is_later(&self, commit: &str) -> bool {
+        self.entry_of(commit) > Some(self.attempt.entry())
+    }
+
+    fn later(&self, path: &Path) -> Published {
+        self.by_hand(path, "a later attempt is published".to_owned())
     }
 
     fn by_hand(&self, path: &Path, reason: String) -> Published {
-        // A name that is free whatever is checked out, so that the command works as it stands.
+        // A name that is free whatever is checked out, so that the command works as it stands; and the commit itself,
+        // because the mirror's branch may be at a later attempt by then.
         let command = format!(
             "git -C {} fetch {} {}:refs/heads/azolla-{}",
             shell(path),
             shell(self.repository.mirror.git_dir()),
-            self.branch_ref(),
+            self.commit,
             self.attempt.work_order_id
         );
         Published::ByHand { reason, command }

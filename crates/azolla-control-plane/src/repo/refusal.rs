@@ -34,18 +34,22 @@ impl fmt::Display for Refusal {
 
 impl From<Refusal> for TakeError {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal.to_string())
+        Self::Refused { reason: refusal.to_string(), attempted: String::new() }
     }
 }
 
 /// Returns a text of at most 300 characters with what could steer a terminal or hide text written as escapes.
 pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    for (n, character) in text.chars().enumerate() {
-        if n == 300 {
-            shown.push('…');
-            break;
-        }
+    match text.char_indices().nth(300) {
+        Some((end, _)) => format!("{}…", escaped(&text[..end])),
+        None => escaped(text),
+    }
+}
+
+/// Returns a text with what could begin a line, steer a terminal or hide text written as escapes.
+pub(super) fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
         if is_hidden(character) { shown.extend(character.escape_unicode()) } else { shown.push(character) }
     }
     shown

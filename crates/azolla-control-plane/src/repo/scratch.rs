@@ -1,6 +1,7 @@
 //! Directories that live as long as what they are for: a worktree, or the index of one call.
 //!
-//! Each has a lock that its process holds, so that another can tell what nobody needs any more.
+//! Each has a name that is used once and a lock that its process holds, so that nobody but its holder removes it, and
+//! another can tell what nobody needs any more.
 
 use std::{
     fs, io,
@@ -27,11 +28,12 @@ pub(super) struct Scratch {
     counter: AtomicU64,
 }
 
-/// A directory with a lock; removed when it is dropped.
+/// A directory with a lock; removed when it is dropped, or soon after.
 #[derive(Debug)]
 pub(super) struct Place {
     directory: PathBuf,
-    _lock: fs::File,
+    // None only while it is dropped.
+    lock: Option<fs::File>,
 }
 
 /// An index file of one call; removed when it is dropped.
@@ -45,13 +47,10 @@ impl Scratch {
         Self { directory, own: OnceLock::new(), indexes: Mutex::default(), counter: AtomicU64::new(0) }
     }
 
-    /// Makes an empty directory of this name, in place of one that is there.
+    /// Makes an empty directory whose name begins with `name` and is used by nobody else, now or later: one who was
+    /// paused and its successor at the same attempt have two (G-1).
     pub(super) fn place(&self, name: &str) -> Result<Place, RepositoryError> {
-        let directory = self.directory.join(name);
-        remove_tree(&directory);
-        fs::create_dir_all(&directory)
-            .and_then(|()| Place::lock(directory))
-            .map_err(|error| self.failed(&error))
+        self.make(name).map_err(|error| self.failed(&error))
     }
 
     /// Returns the path of an index that is not there yet.
@@ -59,7 +58,7 @@ impl Scratch {
         let own = match self.own.get() {
             Some(own) => own,
             None => {
-                let own = self.make_own().map_err(|error| self.failed(&error))?;
+                let own = self.place("indexes")?;
                 self.own.get_or_init(|| own)
             }
         };
@@ -94,13 +93,14 @@ impl Scratch {
         entries
             .map(|entry| entry.path())
             .filter(|place| is_abandoned(place))
-            .filter(|place| remove_tree(place))
+            .filter(|place| remove_place(place))
             .count()
     }
 
-    fn make_own(&self) -> io::Result<Place> {
+    fn make(&self, name: &str) -> io::Result<Place> {
         fs::create_dir_all(&self.directory)?;
-        let directory = tempfile::Builder::new().prefix("indexes-").tempdir_in(&self.directory)?.keep();
+        let prefix = format!("{name}-");
+        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(&self.directory)?.keep();
         Place::lock(directory)
     }
 
@@ -120,13 +120,24 @@ impl Place {
         lock.lock()?;
         // A sweep takes an empty lock for one that is being made.
         io::Write::write_all(&mut lock, b"held\n")?;
-        Ok(Self { directory, _lock: lock })
+        Ok(Self { directory, lock: Some(lock) })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        remove_tree(&self.directory);
+        let (directory, lock) = (std::mem::take(&mut self.directory), self.lock.take());
+        let remove = move || {
+            remove_place(&directory);
+            // Only now: a sweep counts what it removes.
+            drop(lock);
+        };
+        // A large tree takes a while, and the runtime has leases to renew meanwhile. One that ends before this runs
+        // releases the lock, and the next sweep removes the rest.
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(remove)),
+            Err(_) => remove(),
+        }
     }
 }
 
@@ -153,9 +164,19 @@ fn is_abandoned(place: &Path) -> bool {
     lock.is_ok_and(|lock| lock.try_lock().is_ok() && lock.metadata().is_ok_and(|metadata| metadata.len() > 0))
 }
 
+/// Removes a place, its lock last: what is cut off in the middle can still be swept.
+fn remove_place(place: &Path) -> bool {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    // Beside the lock there are few files, and one directory that may be large.
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        remove_tree(&entry.path());
+    }
+    remove_tree(place)
+}
+
 /// Removes a directory and what is in it, also where a worker took away its own rights; links are not followed. Tells
 /// whether it is gone.
-pub(super) fn remove_tree(directory: &Path) -> bool {
+fn remove_tree(directory: &Path) -> bool {
     if fs::symlink_metadata(directory).is_err() || fs::remove_dir_all(directory).is_ok() {
         return true;
     }

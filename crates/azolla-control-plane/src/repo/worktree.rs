@@ -21,6 +21,8 @@ use super::{
 
 /// Bytes of all names of changed files.
 const NAMES_BYTES: usize = 16 << 20;
+/// Bytes of refused edits that are kept.
+const ATTEMPTED_BYTES: usize = 1_000_000;
 /// Changed files together may have this many times the bytes of a patch: most of them is context.
 const TOTAL_FACTOR: u64 = 20;
 
@@ -53,6 +55,37 @@ impl GitRepository {
         attempt: &Attempt,
         worktree: &Worktree,
     ) -> Result<Taken, TakeError> {
+        match self.commit_edits(attempt, worktree).await {
+            Err(TakeError::Refused { reason, .. }) => {
+                let attempted = self.edits_as_text(attempt, worktree).await;
+                Err(TakeError::Refused { reason, attempted })
+            }
+            taken => taken,
+        }
+    }
+
+    /// Returns edits that were refused, so that they are not lost with the worktree (PF-6b): a diff, cut where it gets
+    /// too long, and nothing where git cannot say.
+    async fn edits_as_text(&self, attempt: &Attempt, worktree: &Worktree) -> String {
+        let index = worktree.place.directory().join("index");
+        let changed = self.changed_files(worktree.path(), &index).await.unwrap_or_default();
+        let sizes = changed.iter().filter_map(|path| fs::symlink_metadata(worktree.path().join(path)).ok());
+        if sizes.map(|metadata| metadata.len()).sum::<u64>() > self.limits.bytes.saturating_mul(TOTAL_FACTOR)
+        {
+            return String::new();
+        }
+        let Ok(index) = self.index_of(&attempt.base).await else { return String::new() };
+        let call = |arguments: &[&str]| {
+            Call::new(self.mirror.git_dir(), arguments).work_tree(worktree.path()).index(index.path())
+        };
+        // New files are in a diff once the index knows their names. What cannot be added is not in it.
+        let _ = self.git.run(call(&["add", "--all", "--intent-to-add", "--ignore-errors"])).await;
+        let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
+        let output = self.git.run(call(&diff).stdout(Capture::Head(ATTEMPTED_BYTES))).await;
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    }
+
+    async fn commit_edits(&self, attempt: &Attempt, worktree: &Worktree) -> Result<Taken, TakeError> {
         self.mirror.prepare()?;
         let index = worktree.place.directory().join("index");
         let changed = self.changed_files(worktree.path(), &index).await?;

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use azolla_protocol::{
     ContextSnapshot, EventId, GateResult, JsonObject, OutputBundle, OutputId, RunRecord, SnapshotId,
-    Timestamp,
+    Timestamp, Workorder,
 };
 use azolla_substrate::StoredObjective;
 use serde_json::json;
 
-use crate::repo::Description;
+use crate::repo::{Attempt, Description};
 
 /// What a snapshot is built from.
 pub struct PatchInputs<'a> {
@@ -73,6 +73,25 @@ pub fn build(inputs: &PatchInputs<'_>, now: Timestamp) -> Result<ContextSnapshot
     })
 }
 
+/// Returns the attempt that a workorder is, as every machine that reads its artifacts sees it (G-1); none if its
+/// snapshot is of no commit. `title` is the objective's, as the snapshot had it.
+pub fn attempt(workorder: &Workorder, snapshot: &ContextSnapshot, title: &str) -> Option<Attempt> {
+    Some(Attempt {
+        objective_id: workorder.objective_id.clone(),
+        work_order_id: workorder.work_order_id.clone(),
+        claim_version: 0,
+        base: snapshot.repo_commit_sha.clone()?,
+        title: title.to_owned(),
+        created_at: workorder.created_at,
+    })
+}
+
+/// Returns the base branch that a snapshot was built from.
+pub fn base_branch(snapshot: &ContextSnapshot) -> &str {
+    let metadata = snapshot.metadata.as_ref();
+    metadata.and_then(|metadata| metadata.get("base_branch")?.as_str()).unwrap_or_default()
+}
+
 /// How an answer in text has to look. A worker that edits files does that instead.
 const FORMAT: &str = "\n# Answer\n\nChange the files of the repository so that every acceptance criterion holds, \
                       and nothing else. If you cannot edit files, answer with one unified diff against the commit \
@@ -91,13 +110,15 @@ fn objective_part(inputs: &PatchInputs<'_>) -> String {
 /// What earlier attempts failed on, and what the operator said about them (PF-4).
 fn history_part(inputs: &PatchInputs<'_>) -> String {
     let mut text = String::new();
-    for (index, attempt) in inputs.earlier.iter().enumerate() {
+    for attempt in inputs.earlier {
         let result = match attempt.run.gate_result {
             GateResult::Pass => "passed its checks and was not accepted",
             GateResult::Fail => "failed",
         };
-        let _ =
-            writeln!(text, "\n## Attempt {} {result}\n\n{}", index + 1, cut(&attempt.run.gate_reason, 4_000));
+        let number = attempt.run.run_id.as_str().rsplit('-').next().unwrap_or_default();
+        // A reason can carry what a worker or a check printed.
+        let reason = fenced(cut(&attempt.run.gate_reason, 4_000));
+        let _ = writeln!(text, "\n## Attempt {number} {result}\n\n{reason}");
         let feedback = feedback_on(inputs, attempt);
         if !feedback.is_empty() {
             let _ = writeln!(text, "\nThe operator said:\n\n{}", cut(&feedback, 8_000));

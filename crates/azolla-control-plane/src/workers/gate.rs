@@ -4,14 +4,17 @@ mod evidence;
 mod outcome;
 
 use azolla_exchange_membrane::gates::patch::{self, AfterFailure, ChecksRefused, Failure, Verdict};
-use azolla_protocol::{Actor, OutputBundle, ResourceRef, RunnerStatus, WorkorderStatus};
+use azolla_protocol::{Actor, OutputBundle, ResourceRef, RunnerStatus, WorkOrderId, WorkorderStatus};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredObjective, StoredWorkorder, SubstrateError};
 
+use self::evidence::Evidence;
 use crate::{
     checks::Check,
     context::{RepositoryFile, Tick, WorkerContext, WorkerError},
-    lease::{self, Held},
+    lease::{self, Claim, Held},
+    pause::then_retry,
     repo::{Attempt, Published, RepositoryError},
+    snapshot::patch as patch_snapshot,
     workers::{CANDIDATES, repository_file},
 };
 
@@ -24,6 +27,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             tick = tick.or_wait(wait);
             continue;
         }
+        let objective_id = stored.workorder.objective_id.clone();
         match gate(ctx, &resource, stored).await? {
             Gated::Moved => {
                 ctx.backoff.moved(&resource);
@@ -33,7 +37,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             Gated::Failed => tick = tick.or_wait(ctx.backoff.failed(&resource)),
             // C-8: on to the next candidate.
             Gated::Held => {
-                if let Some(left) = ctx.held_for(&resource).await? {
+                if let Some(left) = ctx.held_for(&resource, Some(&objective_id)).await? {
                     tick = tick.or_wait(left);
                 }
             }
@@ -76,49 +80,101 @@ async fn gate(
     resource: &ResourceRef,
     stored: StoredWorkorder,
 ) -> Result<Gated, WorkerError> {
-    let case = load(ctx, stored).await?;
-    let route = match route(ctx, &case).await {
-        Ok(route) => route,
-        Err(error) => return count_failure(ctx, resource, &case, &error).await,
+    let (case, route) = match ctx.unless_stopping(without_claim(ctx, resource, stored)).await {
+        None => return Ok(Gated::Stopping),
+        Some(Ok(Short::Committed(outcome))) => return judged(ctx, resource, outcome).await,
+        Some(Ok(Short::HasChecks(case, route))) => (case, route),
+        Some(Err(error)) if error.is_of_one_resource() => return count_failure(ctx, resource, &error).await,
+        Some(Err(error)) => return Err(error),
     };
-    if !matches!(&route, Route::Evaluate(Ok(checks)) if !checks.is_empty()) {
-        // Short work, loaded first: claim, commit and release are one transaction.
-        return match judge(ctx, &case, route).await {
-            Ok(commit) => {
-                let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
-                committed(ctx.substrate.commit(commit).await)
-            }
-            Err(WorkerError::Repository(error)) => count_failure(ctx, resource, &case, &error).await,
-            Err(error) => Err(error),
-        };
-    }
     let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
+    under_claim(ctx, &claim, *case, route).await
+}
+
+/// What there was to do without holding a claim.
+enum Short {
+    /// All of it.
+    Committed(Result<CommitOutcome, SubstrateError>),
+    /// Checks come first, and those take long.
+    HasChecks(Box<Case>, Route),
+}
+
+/// Short work is loaded first: claim, commit and release are one transaction.
+async fn without_claim(
+    ctx: &WorkerContext,
+    resource: &ResourceRef,
+    stored: StoredWorkorder,
+) -> Result<Short, WorkerError> {
+    let case = load(ctx, stored).await?;
+    let route = route(ctx, &case).await?;
+    if matches!(&route, Route::Evaluate(Ok(checks)) if !checks.is_empty()) {
+        return Ok(Short::HasChecks(Box::new(case), route));
+    }
+    let found = judge(ctx, &case, route).await?;
+    let commit = conclude(ctx, &case, &found).await?;
+    let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
+    Ok(Short::Committed(ctx.substrate.commit(commit).await))
+}
+
+/// The checks take long: they run under a claim that is held meanwhile.
+async fn under_claim(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    mut case: Case,
+    route: Route,
+) -> Result<Gated, WorkerError> {
     // C-1: eligibility is read again under the claim.
     if !is_ungated(ctx.read().workorder(&case.stored.workorder.work_order_id).await?.as_ref()) {
-        lease::release(ctx, &claim, Release::Unused).await?;
+        lease::release(ctx, claim, Release::Unused).await?;
         return Ok(Gated::Moved);
     }
-    match lease::hold(ctx, &claim, &case.attempt.objective_id, judge(ctx, &case, route)).await {
-        Held::Done(Ok(commit)) => {
-            committed(ctx.substrate.commit(commit.fenced(claim.grant.fence.clone())).await)
-        }
-        Held::Done(Err(WorkerError::Repository(error))) => {
-            lease::release(ctx, &claim, Release::Failed).await?;
-            ctx.show(&case.attempt.objective_id, format!("waiting: {error}"), None);
-            Ok(Gated::Failed)
-        }
-        Held::Done(Err(error)) => Err(error),
+    // G-1: files are named by the claim, so that a gate that was paused and its successor share none.
+    case.attempt.claim_version = claim.grant.fence.claim_version;
+    let work = async {
+        let found = judge(ctx, &case, route).await?;
+        let commit = conclude(ctx, &case, &found).await?;
+        Ok((found, commit))
+    };
+    let (found, mut commit) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
+        Held::Done(Ok(done)) => done,
+        Held::Done(Err(error)) => return give_up_for_now(ctx, claim, &case, error).await,
         // The checks were ended; the next look finds the request and writes the FAIL (S-m).
         Held::Cancelled => {
-            lease::release(ctx, &claim, Release::Unused).await?;
-            Ok(Gated::Moved)
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Gated::Moved);
         }
         Held::Stopping => {
-            lease::release(ctx, &claim, Release::Unused).await?;
-            Ok(Gated::Stopping)
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Gated::Stopping);
         }
-        Held::Lost => Ok(Gated::Moved),
+        Held::Lost => return Ok(Gated::Moved),
+    };
+    loop {
+        match lease::commit(ctx, claim, commit).await {
+            // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
+            Err(SubstrateError::Changed { .. }) => commit = conclude(ctx, &case, &found).await?,
+            // Done, or taken over, or nobody can say: whoever looks next finds out (C-9).
+            Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
+                return Ok(Gated::Moved);
+            }
+            Err(error) => return give_up_for_now(ctx, claim, &case, error.into()).await,
+        }
     }
+}
+
+/// A fault of this one resource is counted and waits; any other ends the tick.
+async fn give_up_for_now(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    case: &Case,
+    error: WorkerError,
+) -> Result<Gated, WorkerError> {
+    if !error.is_of_one_resource() {
+        return Err(error);
+    }
+    lease::release(ctx, claim, Release::Failed).await?;
+    ctx.show(&case.attempt.objective_id, format!("waiting: {error}"), None);
+    Ok(Gated::Failed)
 }
 
 async fn load(ctx: &WorkerContext, stored: StoredWorkorder) -> Result<Case, WorkerError> {
@@ -129,27 +185,19 @@ async fn load(ctx: &WorkerContext, stored: StoredWorkorder) -> Result<Case, Work
     let objective = objective.ok_or_else(|| missing("objective"))?;
     let snapshot = ctx.read().context_snapshot(&stored.workorder.context_snapshot_id).await?;
     let snapshot = snapshot.ok_or_else(|| missing("context_snapshot"))?;
-    let metadata = snapshot.metadata.unwrap_or_default();
-    let base_branch =
-        metadata.get("base_branch").and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-    let attempt = Attempt {
-        objective_id: stored.workorder.objective_id.clone(),
-        work_order_id: id.clone(),
-        claim_version: 0,
-        base: snapshot.repo_commit_sha.unwrap_or_default(),
-        title: bundle.title.clone(),
-        created_at: stored.workorder.created_at,
-    };
+    let attempt = patch_snapshot::attempt(&stored.workorder, &snapshot, &bundle.title);
+    let attempt = attempt.ok_or_else(|| missing("base commit"))?;
+    let base_branch = patch_snapshot::base_branch(&snapshot).to_owned();
     Ok(Case { bundle, objective, attempt, base_branch, stored })
 }
 
-async fn route(ctx: &WorkerContext, case: &Case) -> Result<Route, RepositoryError> {
-    if case.objective.objective.metadata.contains_key("cancel") {
-        return Ok(fail_at_once("the operator cancelled the run"));
+async fn route(ctx: &WorkerContext, case: &Case) -> Result<Route, WorkerError> {
+    if is_cancelled(&case.objective) {
+        return Ok(Route::Fail(cancelled()));
     }
     if case.stored.claim_count >= ctx.settings.claims_without_outcome_max {
         let reason = format!("{} gate runs ended without a result", case.stored.claim_count);
-        return Ok(fail_at_once(reason));
+        return Ok(Route::Fail(Failure { reason, next: AfterFailure::Block(None) }));
     }
     if case.bundle.metadata.runner_status != RunnerStatus::Completed {
         return Ok(Route::Evaluate(Ok(Vec::new())));
@@ -164,77 +212,100 @@ async fn route(ctx: &WorkerContext, case: &Case) -> Result<Route, RepositoryErro
         Ok(Some(RepositoryFile::Untrusted { action })) => {
             let reason =
                 "the repository's .azolla.toml is not trusted, so its checks were not run".to_owned();
+            let action = then_retry(&action, &case.attempt.objective_id);
             Route::Evaluate(Err(ChecksRefused { reason, action }))
         }
-        Ok(Some(RepositoryFile::Invalid { reason })) => {
-            let action = "Correct .azolla.toml in the repository, then: azolla trust".to_owned();
+        Ok(Some(RepositoryFile::Invalid { reason } | RepositoryFile::Unavailable { reason })) => {
+            let action = "Correct .azolla.toml in the repository and trust it again".to_owned();
+            let action = then_retry(&action, &case.attempt.objective_id);
             Route::Evaluate(Err(ChecksRefused { reason: format!(".azolla.toml: {reason}"), action }))
         }
-        Err(RepositoryError::Unusable { what, action }) => {
-            Route::Fail(Failure { reason: what, next: AfterFailure::Block(Some(action)) })
-        }
-        Err(error) => return Err(error),
+        Err(error) => Route::Fail(unusable(case, error)?),
     })
 }
 
-fn fail_at_once(reason: impl Into<String>) -> Route {
-    Route::Fail(Failure { reason: reason.into(), next: AfterFailure::Block(None) })
+/// What the gate found out: all that its verdict rests on.
+struct Found {
+    verdict: Verdict,
+    evidence: Option<Evidence>,
 }
 
-/// Looks at the evidence, and puts together what to commit. A repository that cannot be used is a FAIL; one that
-/// may come back is an error.
-async fn judge(ctx: &WorkerContext, case: &Case, route: Route) -> Result<Commit, WorkerError> {
+/// Looks at everything and gives the verdict. A repository that cannot be used is a FAIL; one that may come back is an
+/// error.
+async fn judge(ctx: &WorkerContext, case: &Case, route: Route) -> Result<Found, WorkerError> {
     let (verdict, evidence) = match route {
         Route::Fail(failure) => (Verdict::Fail(failure), None),
         Route::Evaluate(checks) => match evidence::collect(ctx, case, checks).await {
             Ok(evidence) => {
                 (patch::evaluate(&case.stored.workorder, &case.bundle, &evidence.patch), Some(evidence))
             }
-            Err(error) => (Verdict::Fail(unusable(error)?), None),
+            Err(error) => (Verdict::Fail(unusable(case, error)?), None),
         },
     };
-    let published = match verdict {
-        Verdict::Pass(_) => Some(publish(ctx, case).await?),
-        Verdict::Fail(_) => None,
-    };
-    outcome::commit(ctx, case, &verdict, evidence, published).await
+    Ok(Found { verdict, evidence })
+}
+
+/// Puts together what to commit, for the objective as it is now. On PASS the branch is published first: the pause_state
+/// tells whether it is there. A cancel that came in meanwhile is a FAIL, and publishes nothing.
+async fn conclude(ctx: &WorkerContext, case: &Case, found: &Found) -> Result<Commit, WorkerError> {
+    let objective = ctx.read().objective(&case.attempt.objective_id).await?;
+    let objective = objective.ok_or_else(|| WorkerError::Broken("the objective is gone".to_owned()))?;
+    if is_cancelled(&objective) {
+        return outcome::commit(ctx, case, &objective, &Verdict::Fail(cancelled()), None, None).await;
+    }
+    let (verdict, evidence) = (&found.verdict, found.evidence.as_ref());
+    // Before anything leaves this program: what cannot be recorded is not published either.
+    let commit = outcome::commit(ctx, case, &objective, verdict, evidence, None).await?;
+    if let Verdict::Fail(_) = verdict {
+        return Ok(commit);
+    }
+    let published = publish(ctx, case).await;
+    outcome::commit(ctx, case, &objective, verdict, evidence, Some(published)).await
 }
 
 /// The FAIL of a repository that the operator has to look at; what may pass by itself stays an error.
-fn unusable(error: RepositoryError) -> Result<Failure, RepositoryError> {
+fn unusable(case: &Case, error: RepositoryError) -> Result<Failure, RepositoryError> {
     match error {
-        RepositoryError::Unusable { what, action } => {
-            Ok(Failure { reason: what, next: AfterFailure::Block(Some(action)) })
-        }
+        RepositoryError::Unusable { what, action } => Ok(Failure {
+            reason: what,
+            next: AfterFailure::Block(Some(then_retry(&action, &case.attempt.objective_id))),
+        }),
         error => Err(error),
     }
 }
 
-/// Gives the operator the branch, before the commit that says so: the pause_state tells whether it is there. It is the
-/// same commit whoever publishes it, so a gate that is cut off here leaves nothing wrong behind (G-1).
-async fn publish(ctx: &WorkerContext, case: &Case) -> Result<Published, RepositoryError> {
+/// Gives the operator the branch. It is the same commit whoever publishes it, so a gate that is cut off here leaves
+/// nothing wrong behind (G-1). The patch passed: whatever keeps it from going there is for the operator to settle.
+async fn publish(ctx: &WorkerContext, case: &Case) -> Published {
     let commit = case.bundle.metadata.more.get("commit_sha").and_then(|sha| sha.as_str()).unwrap_or_default();
     ctx.show(&case.attempt.objective_id, "publishing the branch", None);
     match ctx.repository.publish(&case.attempt, commit).await {
-        // The patch passed; where it goes is for the operator to settle.
+        Ok(published) => published,
         Err(RepositoryError::Unusable { what, action }) => {
-            Ok(Published::ByHand { reason: what, command: action })
+            Published::ByHand { reason: what, command: action }
         }
-        published => published,
+        Err(RepositoryError::Unavailable(reason)) => {
+            Published::ByHand { reason, command: "azolla doctor".to_owned() }
+        }
     }
 }
 
-fn committed(outcome: Result<CommitOutcome, SubstrateError>) -> Result<Gated, WorkerError> {
+/// What became of a commit that claimed for itself.
+async fn judged(
+    ctx: &WorkerContext,
+    resource: &ResourceRef,
+    outcome: Result<CommitOutcome, SubstrateError>,
+) -> Result<Gated, WorkerError> {
     match outcome {
         Ok(CommitOutcome::Held) => Ok(Gated::Held),
-        // Done, or changed since it was read, or taken over, or nobody can say: look again (C-9).
-        Ok(_)
-        | Err(
-            SubstrateError::Changed { .. }
-            | SubstrateError::FenceLost { .. }
-            | SubstrateError::OutcomeUnknown { .. },
-        ) => Ok(Gated::Moved),
-        Err(error) => Err(error.into()),
+        // Done, or changed since it was read, or nobody can say: look again (C-9).
+        Ok(_) | Err(SubstrateError::Changed { .. } | SubstrateError::OutcomeUnknown { .. }) => {
+            Ok(Gated::Moved)
+        }
+        Err(error) => {
+            let error = WorkerError::from(error);
+            if error.is_of_one_resource() { count_failure(ctx, resource, &error).await } else { Err(error) }
+        }
     }
 }
 
@@ -242,12 +313,16 @@ fn committed(outcome: Result<CommitOutcome, SubstrateError>) -> Result<Gated, Wo
 async fn count_failure(
     ctx: &WorkerContext,
     resource: &ResourceRef,
-    case: &Case,
-    error: &RepositoryError,
+    error: &WorkerError,
 ) -> Result<Gated, WorkerError> {
-    ctx.show(&case.attempt.objective_id, format!("waiting: {error}"), None);
     let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
     lease::release(ctx, &claim, Release::Failed).await?;
+    let id = WorkOrderId::new(resource.resource_id.as_str());
+    if let Ok(id) = id
+        && let Some(stored) = ctx.read().workorder(&id).await?
+    {
+        ctx.show(&stored.workorder.objective_id, format!("waiting: {error}"), None);
+    }
     Ok(Gated::Failed)
 }
 
@@ -255,4 +330,12 @@ fn is_ungated(stored: Option<&StoredWorkorder>) -> bool {
     stored.is_some_and(|stored| {
         stored.workorder.status == WorkorderStatus::Executed && stored.stream_slot.is_some()
     })
+}
+
+fn is_cancelled(objective: &StoredObjective) -> bool {
+    objective.objective.metadata.contains_key("cancel")
+}
+
+fn cancelled() -> Failure {
+    Failure { reason: "the operator cancelled the run".to_owned(), next: AfterFailure::Block(None) }
 }

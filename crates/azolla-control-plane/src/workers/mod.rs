@@ -20,5 +20,8 @@ async fn repository_file(
 ) -> Result<Option<RepositoryFile>, RepositoryError> {
     const BYTES_MAX: usize = 64 * 1024;
     let bytes = ctx.repository.file(commit, ".azolla.toml", BYTES_MAX).await?;
-    Ok(bytes.map(|bytes| ctx.repository_file.read(&bytes)))
+    match bytes.map(|bytes| ctx.repository_file.read(&bytes)) {
+        Some(RepositoryFile::Unavailable { reason }) => Err(RepositoryError::Unavailable(reason)),
+        file => Ok(file),
+    }
 }

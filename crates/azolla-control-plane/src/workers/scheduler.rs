@@ -1,5 +1,7 @@
 //! Scheduler Worker: one TICKET_READY becomes one workorder, or a reason why not (PF-1 to PF-5).
 
+use std::time::Duration;
+
 use azolla_protocol::{
     Actor, BlockerId, BlockerKind, BlockerRef, ContextSnapshot, DiazotrophType, EventType, Objective,
     ObjectiveId, ObjectiveStatus, ProcessedReason, ResourceRef, Timestamp, Validated, WorkOrderId, Workorder,
@@ -15,6 +17,7 @@ use azolla_substrate::{
 use crate::{
     context::{RepositoryFile, Tick, WorkerContext, WorkerError},
     lease,
+    operator::is_machine_made,
     pause::Ending,
     repo::RepositoryError,
     snapshot::patch::{self, EarlierAttempt, PatchInputs},
@@ -35,11 +38,12 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             tick = tick.or_wait(wait);
             continue;
         }
-        let commit = match evaluate(ctx, &event).await {
+        let Some(evaluated) = ctx.unless_stopping(evaluate(ctx, &event)).await else { return Ok(Tick::Idle) };
+        let commit = match evaluated {
             Ok(Some(commit)) => commit.claiming(resource.clone(), ctx.owner_id.clone()),
             Ok(None) => continue,
-            Err(WorkerError::Repository(error)) => {
-                tick = tick.or_wait(give_up_for_now(ctx, &resource, &error).await?);
+            Err(error) if error.is_of_one_resource() => {
+                tick = tick.or_wait(give_up_for_now(ctx, &event, &error).await?);
                 continue;
             }
             Err(error) => return Err(error),
@@ -52,7 +56,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             }
             // C-8: on to the next candidate.
             Ok(CommitOutcome::Held) => {
-                if let Some(left) = ctx.held_for(&resource).await? {
+                if let Some(left) = ctx.held_for(&resource, None).await? {
                     tick = tick.or_wait(left);
                 }
             }
@@ -60,7 +64,13 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit) => return Ok(tick),
             // What it was built on has changed since: look again.
             Err(SubstrateError::Changed { .. }) => return Ok(Tick::Advanced),
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                let error = WorkerError::from(error);
+                if !error.is_of_one_resource() {
+                    return Err(error);
+                }
+                tick = tick.or_wait(give_up_for_now(ctx, &event, &error).await?);
+            }
         }
     }
     Ok(tick)
@@ -76,14 +86,15 @@ async fn has_room(ctx: &WorkerContext) -> Result<bool, SubstrateError> {
 /// A fault that may pass: the event's claim is counted as one without an outcome (W-7), and it waits a little.
 async fn give_up_for_now(
     ctx: &WorkerContext,
-    resource: &ResourceRef,
-    error: &RepositoryError,
-) -> Result<std::time::Duration, WorkerError> {
-    if let Some(claim) = lease::acquire(ctx, resource, Actor::Scheduler).await? {
+    event: &StoredEvent,
+    error: &WorkerError,
+) -> Result<Duration, WorkerError> {
+    let resource = ResourceRef::from(&event.event.event_id);
+    if let Some(claim) = lease::acquire(ctx, &resource, Actor::Scheduler).await? {
         lease::release(ctx, &claim, Release::Failed).await?;
     }
-    let wait = ctx.backoff.failed(resource);
-    if let Ok(id) = ObjectiveId::new(resource.resource_id.clone()) {
+    let wait = ctx.backoff.failed(&resource);
+    if let Ok(id) = ObjectiveId::new(event.event.resource_id.clone()) {
         ctx.show(&id, format!("waiting: {error}"), Some(wait));
     }
     Ok(wait)
@@ -109,7 +120,7 @@ async fn evaluate(ctx: &WorkerContext, event: &StoredEvent) -> Result<Option<Com
         return block(ctx, event, &stored, None).await.map(Some);
     }
     if event.claim_count >= ctx.settings.claims_without_outcome_max {
-        let what = format!("the repository could not be read {} times in a row", event.claim_count);
+        let what = format!("scheduling failed {} times in a row", event.claim_count);
         let action = "Check the repository and the disk: azolla doctor".to_owned();
         return block(ctx, event, &stored, Some(RepositoryError::Unusable { what, action })).await.map(Some);
     }
@@ -149,12 +160,9 @@ async fn block(
                 RepositoryError::Unusable { action, .. } => action,
                 RepositoryError::Unavailable(_) => "Check the repository: azolla doctor".to_owned(),
             };
-            next.blocked_on.push(BlockerRef {
-                blocker_id: machine_blocker(&stored.objective.objective_id, stored.todo_entry)?,
-                kind: BlockerKind::EnvironmentAccess,
-                description: bounded(&reason),
-                resolved: false,
-            });
+            let blocker_id = machine_blocker(&stored.objective.objective_id, stored.todo_entry)?;
+            let (kind, description) = (BlockerKind::EnvironmentAccess, bounded(&reason));
+            add_blocker(&mut next, BlockerRef { blocker_id, kind, description, resolved: false });
             (reason, Some(action))
         }
     };
@@ -186,10 +194,21 @@ async fn schedule(
     let repo_ref = text(objective, "repo_ref");
     if repo_ref != ctx.repo_ref {
         let what = format!("the objective is for {repo_ref}, this azolla works on {}", ctx.repo_ref);
-        let action = format!("Edit it: azolla objective edit {} --repo PATH", objective.objective_id);
+        // Quoted for a shell: a path may have blanks in it.
+        let repo = format!("'{}'", ctx.repo_ref.replace('\'', r"'\''"));
+        let id = &objective.objective_id;
+        let action =
+            format!("Point it to this azolla's repository: azolla objective edit {id} --repo {repo}");
         return Err(RepositoryError::Unusable { what, action }.into());
     }
-    let commit = ctx.repository.base(base_branch).await?;
+    let commit = match ctx.repository.base(base_branch).await {
+        Err(RepositoryError::Unusable { what, action }) => {
+            let elsewhere = format!("azolla objective edit {} --base BRANCH", objective.objective_id);
+            let action = format!("{action} (to start from another branch: {elsewhere})");
+            return Err(RepositoryError::Unusable { what, action }.into());
+        }
+        commit => commit?,
+    };
     let description = ctx.repository.describe(&commit).await?;
     let earlier = earlier_attempts(ctx, &objective.objective_id).await?;
     let now = ctx.read().now().await?;
@@ -205,7 +224,7 @@ async fn schedule(
     };
     let snapshot = patch::build(&inputs, now).map_err(|error| RepositoryError::Unusable {
         what: error.to_string(),
-        action: format!("Shorten it: azolla objective edit {}", objective.objective_id),
+        action: format!("Shorten it with azolla objective edit {} --criteria TEXT", objective.objective_id),
     })?;
     let budget_ms = budget(ctx, objective, &repository_file(ctx, &commit).await?);
     let workorder = workorder(event, &snapshot, budget_ms, now);
@@ -274,6 +293,20 @@ async fn earlier_attempts(ctx: &WorkerContext, id: &ObjectiveId) -> Result<Vec<E
 pub(crate) fn machine_blocker(id: &ObjectiveId, entry: u64) -> Result<BlockerId, WorkerError> {
     BlockerId::new(format!("blk-{}-{entry}", id.body()))
         .map_err(|error| WorkerError::Broken(format!("{id} can have no blocker: {error}")))
+}
+
+/// Adds a blocker. An objective holds so many at most: the oldest ones that the machine made and that are resolved make
+/// room; earlier versions of the objective keep them (A-4).
+pub(crate) fn add_blocker(objective: &mut Objective, blocker: BlockerRef) {
+    const BLOCKERS_MAX: usize = 200;
+    if objective.blocked_on.len() >= BLOCKERS_MAX {
+        let id = objective.objective_id.clone();
+        let old = |b: &BlockerRef| b.resolved && is_machine_made(&id, &b.blocker_id);
+        if let Some(at) = objective.blocked_on.iter().position(old) {
+            objective.blocked_on.remove(at);
+        }
+    }
+    objective.blocked_on.push(blocker);
 }
 
 /// Cuts a reason to what a blocker may hold.

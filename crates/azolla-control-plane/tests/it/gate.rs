@@ -221,7 +221,8 @@ async fn r13_an_untrusted_repository_file_pauses_with_one_action() {
     let id = world.executed().await;
     world.gate().await;
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
-    assert_eq!(pause(&world).await.prioritized_actions, ["Look at it and pin it: azolla trust"]);
+    let action = format!("Look at it and pin it: azolla trust && azolla objective retry {id}");
+    assert_eq!(pause(&world).await.prioritized_actions, [action]);
     assert_eq!(world.repository.published(&format!("azolla/{id}")), None);
 }
 
@@ -263,11 +264,12 @@ async fn pf7_a_repository_that_disappeared_is_a_fail_with_its_action() {
     let id = world.executed().await;
     world.repository.fail_next([RepositoryError::Unusable {
         what: "/repos/app is not there".into(),
-        action: "Put it back, then: azolla objective retry".into(),
+        action: "Put it back".into(),
     }]);
     assert_eq!(world.gate().await, Tick::Advanced);
     assert_eq!(run(&world, &id, 1).await.gate_reason, "/repos/app is not there");
-    assert_eq!(pause(&world).await.prioritized_actions, ["Put it back, then: azolla objective retry"]);
+    let action = format!("Put it back; then: azolla objective retry {id}");
+    assert_eq!(pause(&world).await.prioritized_actions, [action]);
 }
 
 /// S-i, PF-4: what the operator said about a rejected result is in the next prompt.

@@ -1,5 +1,6 @@
 //! The patch flow by hand-driven ticks on a real store (PROTOCOL.md 6 and 7.1).
 
+mod checks;
 mod gate;
 mod poll;
 mod readiness;

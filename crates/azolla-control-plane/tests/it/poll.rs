@@ -77,3 +77,33 @@ async fn a_run_is_woken_from_outside_and_stops_in_good_order() {
     let stored = store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it");
     assert_eq!(stored.claim_count, 0, "given back, not lost");
 }
+
+/// A run until idle ends when all azollas are idle at once: one that gets work while another is waited for is finished.
+#[tokio::test]
+async fn a_run_until_idle_waits_for_every_azolla() {
+    let slow = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Hang])).await;
+    let quick = World::new(Backend::Sqlite).await;
+    slow.approved().await;
+    let late = quick.created().await;
+    // The directory of a store goes with it.
+    let World { ctx: mut slow_ctx, store: _slow_store, .. } = slow;
+    let World { store, ctx: mut quick_ctx, stop, .. } = quick;
+    slow_ctx.settings.budget_patch_ms = 1;
+    slow_ctx.settings.attempts_max = 1;
+    slow_ctx.stopping = stop.subscribe();
+    quick_ctx.stopping = stop.subscribe();
+    let operator = azolla_control_plane::operator::Operator {
+        substrate: &*store.store,
+        identity: &quick_ctx.identity.clone(),
+        ids: &*quick_ctx.ids.clone(),
+        who: "operator",
+    };
+    // The first azolla is idle at once; the second works on, and meanwhile the first gets an objective.
+    let contexts = vec![Arc::new(quick_ctx), Arc::new(slow_ctx)];
+    let running = async { timeout(SOON, poll::run(contexts, Until::Idle, &stop)).await.expect("it ends") };
+    let approve = async { operator.approve(&late).await.expect("approved") };
+    let (ended, _) = tokio::join!(running, approve);
+    ended.expect("no error");
+    let stored = store.read().objective(&late).await.expect("a read").expect("it");
+    assert_eq!(stored.objective.status, ObjectiveStatus::Done);
+}

@@ -204,16 +204,49 @@ async fn w7_a_workorder_that_kills_its_runner_ends_in_a_bundle() {
     assert_eq!(bundle.metadata.more["failure"], "POISON");
 }
 
-/// S-m: a cancelled run stops at the next renewal and still leaves its bundle.
+/// S-m: a run that is cancelled while it works stops at the next renewal and still leaves its bundle.
 #[tokio::test]
 async fn sm_a_cancelled_run_stops_at_its_next_renewal() {
     let world = hanging(600_000).await;
     let id = world.scheduled().await;
-    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
-    assert_eq!(world.runner().await, Tick::Advanced);
+    let cancel = async {
+        while world.diazotroph().calls() == 0 {
+            tokio::task::yield_now().await;
+        }
+        world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    };
+    let (tick, ()) = tokio::join!(world.runner(), cancel);
+    assert_eq!(tick, Tick::Advanced);
     let bundle = bundle(&world, &id).await;
     assert_eq!(bundle.metadata.more["failure"], "CANCELLED");
     assert_eq!(bundle.notes, "The operator cancelled the run.");
+    // B-3: it was asked, so it may have cost something.
+    let usage = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
+    assert_eq!(usage.iter().map(|usage| usage.requests).collect::<Vec<_>>(), [1]);
+}
+
+/// S-m: a run that is cancelled before it starts asks nobody.
+#[tokio::test]
+async fn sm_a_run_that_is_cancelled_before_it_starts_asks_nobody() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(world.diazotroph().calls(), 0);
+    assert_eq!(bundle(&world, &id).await.metadata.more["failure"], "CANCELLED");
+}
+
+/// B-2: the store's clock is the one that counts, also for an answer that came in time by ours.
+#[tokio::test]
+async fn b2_an_answer_that_is_late_by_the_stores_clock_is_over_budget() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.budget_patch_ms = 1_000;
+    let id = world.scheduled().await;
+    world.diazotroph().take(world.store.clock(), 1_001);
+    assert_eq!(world.runner().await, Tick::Advanced);
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::BudgetExhausted);
+    assert_eq!((bundle.metadata.elapsed_ms, bundle.content.as_str()), (1_001, ""));
 }
 
 /// C-8: a workorder that somebody holds is waited for, as long as its lease lasts.

@@ -275,3 +275,22 @@ async fn pf3_an_objective_for_another_repository_blocks() {
     assert_eq!(objective.status, ObjectiveStatus::Blocked);
     assert!(objective.blocked_reason.is_some_and(|reason| reason.contains("/repos/other")));
 }
+
+/// W-7, A-5: a snapshot that breaks its schema is a fault of that one event. It is counted and blocks in the end; what
+/// is behind it goes on.
+#[tokio::test]
+async fn w7_a5_a_snapshot_that_cannot_be_written_starves_nobody() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let first = world.approved().await;
+    world.readiness().await;
+    world.repository.move_base("not a commit", false);
+    for _ in 0..3 {
+        assert!(matches!(world.scheduler().await, Tick::Waiting(_)));
+        world.as_another_owner();
+    }
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&first).await.objective.status, ObjectiveStatus::Blocked);
+    world.repository.move_base(MemoryRepository::BASE, false);
+    let second = world.scheduled().await;
+    assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::InProgress);
+}

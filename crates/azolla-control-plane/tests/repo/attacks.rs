@@ -260,10 +260,37 @@ async fn t13_one_file_over_its_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn t13_a_patch_that_no_document_has_room_for_is_refused_whatever_the_limit() {
+    let world = World::new();
+    let mut settings = world.settings();
+    (settings.limits.bytes, settings.limits.file_bytes) = (50_000_000, 50_000_000);
+    let repository = azolla_control_plane::repo::GitRepository::open(settings).unwrap();
+    let attempt = crate::support::attempt(&repository.base("main").await.unwrap());
+    let room = 7 << 20;
+    for (patch, reason) in [
+        (new_file("x", "100644", &"y".repeat(room)), "the patch is larger than 7340032 bytes"),
+        // Each of them takes six bytes in a document.
+        (
+            new_file("x", "100644", &"\u{1}".repeat(room / 6)),
+            "the patch takes more than 7340032 bytes to store",
+        ),
+    ] {
+        let taken = repository.take(&attempt, Candidate::Text(&patch)).await.map(|taken| taken.diff.len());
+        assert_eq!(taken.unwrap_err().to_string(), reason);
+    }
+    let most = new_file("x", "100644", &"y".repeat(room - 4_096));
+    let taken = repository.take(&attempt, Candidate::Text(&most)).await.unwrap();
+    let stored = serde_json::to_string(&taken.diff).unwrap();
+    assert!(stored.len() < azolla_protocol::DOCUMENT_BYTES_MAX, "{}", stored.len());
+}
+
+#[tokio::test]
 async fn t13_edits_over_the_limits_are_refused_before_a_byte_is_stored() {
     for world in World::all() {
         let (repository, attempt) = world.begin().await;
         let objects = || world.mirror_run(&["count-objects"]);
+        // Naming a new file in an index takes the empty blob, and nothing of the file.
+        world.mirror_run(&["hash-object", "-w", "/dev/null"]);
         let before = objects();
         let worktree = repository.worktree(&attempt).await.unwrap();
         let large = std::fs::File::create(worktree.path().join("large")).unwrap();
@@ -385,5 +412,21 @@ async fn a_text_without_a_change_has_its_own_outcome() {
     for text in ["", "  \n", same, context] {
         let taken = repository.take(&attempt, Candidate::Text(text)).await;
         assert!(matches!(taken, Err(TakeError::NoChange)), "{text}: {taken:?}");
+    }
+}
+
+/// PF-6b: edits that are refused are not lost with their directory.
+#[tokio::test]
+async fn t3_pf6_refused_edits_are_kept_as_text() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let worktree = repository.worktree(&attempt).await.unwrap();
+    std::fs::write(worktree.path().join("new.txt"), "kept\n").unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", worktree.path().join("leak")).unwrap();
+    let taken = repository.take(&attempt, Candidate::Edits(&worktree)).await;
+    let Err(TakeError::Refused { reason, attempted }) = taken else { panic!("not refused: {taken:?}") };
+    assert!(reason.starts_with("leak: "), "{reason}");
+    for part in ["+++ b/new.txt", "+kept", "+++ b/leak", "+/etc/passwd"] {
+        assert!(attempted.contains(part), "{part}: {attempted}");
     }
 }

@@ -1,6 +1,11 @@
 //! Repositories that cannot be used, and those that only look like it: each with a next step.
 
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use azolla_control_plane::repo::{Candidate, GitRepository, Published, Repository, RepositoryError};
 
@@ -229,15 +234,114 @@ async fn two_processes_on_one_mirror_both_get_through() {
 }
 
 #[tokio::test]
-async fn an_old_lock_in_the_mirror_is_removed_and_a_young_one_is_respected() {
+async fn a_lock_that_a_power_cut_left_in_the_mirror_is_removed_while_nobody_runs_git_there() {
     let world = World::new();
-    let (repository, _) = world.begin().await;
+    let (repository, attempt) = world.begin().await;
+    let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
     world.commit("next");
-    let lock = world.mirror().join("refs/azolla/base/main/!.lock");
-    let file = fs::File::create(&lock).unwrap();
+    let old = Duration::from_secs(61);
+    let base_lock = world.mirror().join("refs/azolla/base/main/!.lock");
+    // A git whose azolla was killed may hold it yet.
+    let file = fs::File::create(&base_lock).unwrap();
     let told = repository.base("main").await.unwrap_err();
     assert!(matches!(told, RepositoryError::Unavailable(_)), "{told}");
-    let old = file.metadata().unwrap().modified().unwrap() - std::time::Duration::from_secs(86_400);
-    file.set_modified(old).unwrap();
+    file.set_modified(file.metadata().unwrap().modified().unwrap() - old).unwrap();
+
+    // Another process runs git in the mirror, and the lock may be its.
+    let other = fs::File::open(world.mirror().join("azolla/in-use")).unwrap();
+    other.lock_shared().unwrap();
+    let told = repository.base("main").await.unwrap_err();
+    assert!(matches!(told, RepositoryError::Unavailable(_)) && base_lock.exists(), "{told}");
+    drop(other);
+    assert_eq!(repository.base("main").await.unwrap(), world.run(&["rev-parse", "main"]));
+
+    // The same for refs that are set, also where the clock was set back.
+    let heads = world.mirror().join("refs/heads/azolla");
+    fs::create_dir_all(&heads).unwrap();
+    let file = fs::File::create(heads.join("obj-1.lock")).unwrap();
+    file.set_modified(file.metadata().unwrap().modified().unwrap() + Duration::from_secs(86_400)).unwrap();
+    repository.project(&attempt, &taken.commit).await.unwrap();
+    assert_eq!(world.mirror_run(&["rev-parse", "azolla/obj-1"]), taken.commit);
+}
+
+#[tokio::test]
+async fn a_call_of_git_holds_the_mirror_until_it_ends() {
+    let world = World::new();
+    let (repository, _) = world.begin().await;
+    let other = fs::File::open(world.mirror().join("azolla/in-use")).unwrap();
+    let (begun, go) = (world.dir.path().join("begun"), world.dir.path().join("go"));
+    let script = format!(
+        "#!/bin/sh\ntouch {}\nuntil [ -e {} ]; do :; done\nexec {} \"$@\"\n",
+        begun.display(),
+        go.display(),
+        world.git.display()
+    );
+    let mut settings = world.settings();
+    settings.git = program(&world, &script);
+    let slow = GitRepository::open(settings).unwrap();
+    let look = async {
+        let end = Instant::now() + Duration::from_secs(30);
+        while !begun.exists() && Instant::now() < end {
+            tokio::task::yield_now().await;
+        }
+        let taken = other.try_lock();
+        fs::write(&go, "").unwrap();
+        taken
+    };
+    let (base, taken) = tokio::join!(slow.base("main"), look);
+    base.unwrap();
+    assert!(matches!(taken, Err(fs::TryLockError::WouldBlock)), "nothing held the mirror: {taken:?}");
+    // While another puts it right, a call is not made; afterwards it is.
+    other.try_lock().unwrap();
+    let told = repository.base("main").await.unwrap_err();
+    assert!(matches!(told, RepositoryError::Unavailable(_)), "{told}");
+    drop(other);
     repository.base("main").await.unwrap();
+}
+
+/// Writes a program.
+fn program(world: &World, text: &str) -> PathBuf {
+    let path = world.dir.path().join("program");
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[tokio::test]
+async fn a_git_that_the_machine_cannot_start_now_is_tried_again_later() {
+    let world = World::new();
+    let (repository, _) = world.begin().await;
+    // More than the system passes to a program: git is there, and starting it fails all the same.
+    let told = repository.describe(&"1".repeat(4 << 20)).await.unwrap_err();
+    assert!(
+        matches!(&told, RepositoryError::Unavailable(text) if text.contains("cannot be started")),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn g2_objects_that_a_partial_clone_lacks_are_not_fetched_behind_the_operators_back() {
+    let world = World::new();
+    let seen = world.dir.path().join("seen");
+    let script = format!("#!/bin/sh\nenv > {}\nexec {} \"$@\"\n", seen.display(), world.git.display());
+    let mut settings = world.settings();
+    settings.git = program(&world, &script);
+    GitRepository::open(settings).unwrap().base("main").await.unwrap();
+    let environment = fs::read_to_string(&seen).unwrap();
+    assert!(environment.lines().any(|line| line == "GIT_NO_LAZY_FETCH=1"), "{environment}");
+
+    world.run(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", world.repo.display());
+    let clone = ["clone", "-q", "--filter=blob:none", "--no-checkout", &url, "partial"];
+    let (code, out) = world.run_in(world.dir.path(), &clone);
+    assert_eq!(code, 0, "{out}");
+    let partial = world.dir.path().join("partial");
+    let missing = || world.run_in(&partial, &["rev-list", "--objects", "--missing=print", "--all"]).1;
+    let before = missing();
+    assert!(before.contains("\n?"), "nothing is missing: {before}");
+    let mut settings = world.settings();
+    settings.repo = partial.to_str().unwrap().to_owned();
+    settings.mirror = world.dir.path().join("empty.git");
+    unusable(&GitRepository::open(settings).unwrap(), "main").await;
+    assert_eq!(missing(), before);
 }

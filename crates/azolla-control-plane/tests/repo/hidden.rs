@@ -4,6 +4,7 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
+    time::{Duration, Instant},
 };
 
 use azolla_control_plane::repo::{Attempt, Candidate, GitRepository, Repository, TakeError, Taken, Worktree};
@@ -193,7 +194,8 @@ async fn the_worktree_is_clean_for_a_git_of_its_own_and_goes_when_dropped() {
         let (repository, attempt) = world.begin().await;
         let worktree = repository.worktree(&attempt).await.unwrap();
         let place = worktree.path().parent().unwrap().to_owned();
-        assert!(place.ends_with("wo-1-1-1"), "{place:?}");
+        let name = place.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with("wo-1-1-1-"), "{name}");
         assert_eq!(world.run_in(worktree.path(), &["status", "--porcelain"]), (0, String::new()));
         assert_eq!(world.run_in(worktree.path(), &["rev-parse", "HEAD"]).1.trim_end(), attempt.base);
         assert_eq!(world.run_in(worktree.path(), &["branch", "--show-current"]).1.trim_end(), "azolla/obj-1");
@@ -208,8 +210,86 @@ async fn the_worktree_is_clean_for_a_git_of_its_own_and_goes_when_dropped() {
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
         symlink(&world.repo, worktree.path().join("out")).unwrap();
         drop(worktree);
-        assert!(!place.exists());
+        gone(&place).await;
         assert!(world.repo.join("a.txt").exists());
+    }
+}
+
+/// Waits until a directory is gone: that is another thread's work.
+async fn gone(place: &Path) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while place.exists() {
+        assert!(Instant::now() < end, "{} is still there", place.display());
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn g1_two_holders_of_one_attempt_do_not_remove_each_others_files() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    // One that was paused, and its successor in another process, under the same names.
+    let paused = repository.worktree(&attempt).await.unwrap();
+    fs::write(paused.path().join("a.txt"), "paused\n").unwrap();
+    let successor = world.open();
+    let theirs = successor.worktree(&attempt).await.unwrap();
+    assert_ne!(paused.path(), theirs.path());
+    assert_eq!(fs::read_to_string(paused.path().join("a.txt")).unwrap(), "paused\n");
+    fs::write(theirs.path().join("a.txt"), "theirs\n").unwrap();
+    assert_eq!(successor.sweep(), 0);
+    let place = paused.path().parent().unwrap().to_owned();
+    drop(paused);
+    gone(&place).await;
+    assert_eq!(fs::read_to_string(theirs.path().join("a.txt")).unwrap(), "theirs\n");
+    assert_eq!(take(&successor, &attempt, &theirs).await.paths, ["a.txt"]);
+}
+
+#[test]
+fn a_worktree_is_removed_beside_the_runtime_and_without_one_at_once() {
+    let world = World::new();
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    let runtime = runtime().unwrap();
+    let worktree = runtime.block_on(async {
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        // The one thread for such work is busy: a drop that removed the files itself would be seen.
+        let busy = tokio::task::spawn_blocking(move || held.recv());
+        let other = repository.worktree(&attempt).await.unwrap();
+        let place = other.path().parent().unwrap().to_owned();
+        drop(other);
+        assert!(place.exists(), "the drop removed the files itself");
+        assert_eq!(repository.sweep(), 0);
+        release.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+        gone(&place).await;
+        worktree
+    });
+    let place = worktree.path().parent().unwrap().to_owned();
+    drop(worktree);
+    assert!(!place.exists());
+}
+
+#[test]
+fn what_a_runtime_that_ends_leaves_behind_is_swept() {
+    let world = World::new();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let place = runtime.block_on(async {
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        drop(tokio::task::spawn_blocking(move || held.recv()));
+        worktree.path().parent().unwrap().to_owned()
+    });
+    runtime.shutdown_background();
+    assert_eq!(world.open().sweep(), 0, "the removal may yet begin");
+    drop(release);
+    let end = Instant::now() + Duration::from_secs(30);
+    while place.exists() {
+        assert!(Instant::now() < end, "{} is still there", place.display());
+        world.open().sweep();
     }
 }
 

@@ -8,6 +8,7 @@ mod hidden;
 mod names;
 mod properties;
 mod publish;
+mod reading;
 mod round_trip;
 mod speed;
 mod support;

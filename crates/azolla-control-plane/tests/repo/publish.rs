@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use azolla_control_plane::repo::{Attempt, Candidate, GitRepository, Published, Repository};
-use azolla_protocol::WorkOrderId;
+use azolla_protocol::{ObjectiveId, WorkOrderId};
 
 use crate::{
     names::words,
@@ -310,6 +310,101 @@ async fn g1_a_later_attempt_replaces_an_earlier_one_and_both_stay_in_the_mirror(
         );
         assert_eq!(refs, expected);
     }
+}
+
+/// Makes another attempt at the same objective, and keeps it.
+async fn again(repository: &GitRepository, first: &Attempt, id: &str, words: &str) -> (Attempt, String) {
+    let next = Attempt { work_order_id: WorkOrderId::new(id).unwrap(), claim_version: 7, ..first.clone() };
+    let patch = GOOD.replace("and a half", words);
+    let taken = repository.take(&next, Candidate::Text(&patch)).await.unwrap();
+    repository.project(&next, &taken.commit).await.unwrap();
+    (next, taken.commit)
+}
+
+#[tokio::test]
+async fn g1_an_earlier_attempt_does_not_move_the_mirrors_branch_back() {
+    for world in World::all() {
+        let (repository, first, commit) = make(&world).await;
+        // Ten, not two: numbers are compared, not texts.
+        let (ninth, ninth_commit) = again(&repository, &first, "wo-1-9", "and nine").await;
+        let (_, tenth_commit) = again(&repository, &first, "wo-1-10", "and ten").await;
+        let branch = || world.mirror_run(&["rev-parse", "azolla/obj-1"]);
+        assert_eq!(branch(), tenth_commit);
+        for (attempt, commit) in [(&first, &commit), (&ninth, &ninth_commit)] {
+            repository.project(attempt, commit).await.unwrap();
+            assert_eq!(branch(), tenth_commit);
+        }
+        // One that was paused before it was kept at all: kept now, and the branch stays.
+        let (_, eighth_commit) = again(&repository, &first, "wo-1-8", "and eight").await;
+        assert_eq!(branch(), tenth_commit);
+        assert_eq!(world.mirror_run(&["rev-parse", "refs/azolla/attempts/wo-1-8/7"]), eighth_commit);
+        // Also where somebody tidied up, and the refs are not files of their own any more.
+        world.mirror_run(&["pack-refs", "--all", "--prune"]);
+        repository.project(&ninth, &ninth_commit).await.unwrap();
+        assert_eq!(branch(), tenth_commit);
+        let (_, eleventh_commit) = again(&repository, &first, "wo-1-11", "and eleven").await;
+        assert_eq!(branch(), eleventh_commit);
+    }
+}
+
+#[tokio::test]
+async fn g1_another_objectives_attempts_fence_nothing() {
+    let world = World::new();
+    let (repository, first, _) = make(&world).await;
+    let other = Attempt { objective_id: ObjectiveId::new("obj-1-1").unwrap(), ..first.clone() };
+    again(&repository, &other, "wo-1-1-5", "and five").await;
+    let (_, second_commit) = again(&repository, &first, "wo-1-2", "and two").await;
+    assert_eq!(world.mirror_run(&["rev-parse", "azolla/obj-1"]), second_commit);
+}
+
+#[tokio::test]
+async fn g1_a_branch_of_the_mirror_that_is_at_no_attempt_is_repaired() {
+    let world = World::new();
+    let (repository, attempt, commit) = make(&world).await;
+    world.mirror_run(&["update-ref", "refs/heads/azolla/obj-1", &attempt.base]);
+    repository.project(&attempt, &commit).await.unwrap();
+    assert_eq!(world.mirror_run(&["rev-parse", "azolla/obj-1"]), commit);
+}
+
+#[tokio::test]
+async fn g1_an_earlier_attempt_does_not_replace_a_later_one_that_is_published() {
+    for world in World::all() {
+        let (repository, first, commit) = make(&world).await;
+        assert_eq!(repository.publish(&first, &commit).await.unwrap(), Published::Done);
+        let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
+        // Nothing of the second is published yet: what is there is the first, and it says so.
+        assert_eq!(repository.publish(&first, &commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&second, &second_commit).await.unwrap(), Published::Done);
+        let before = fingerprint(&world.repo, &[]);
+        let Published::ByHand { reason, command } = repository.publish(&first, &commit).await.unwrap() else {
+            panic!("an earlier attempt replaced a later one");
+        };
+        assert_eq!(reason, "a later attempt is published");
+        assert_untouched(&world, &before, &[]);
+        assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), second_commit);
+        // The command is about the attempt itself, not about what the mirror's branch is at by now.
+        assert_eq!(world.run_in(world.dir.path(), &words(&command)).0, 0, "{command}");
+        assert_eq!(world.run(&["rev-parse", "azolla-wo-1-1"]), commit);
+
+        world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
+        let published = repository.publish(&first, &commit).await.unwrap();
+        let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
+        assert_eq!(reason, "a later attempt has been made");
+        assert_eq!(repository.publish(&second, &second_commit).await.unwrap(), Published::Done);
+    }
+}
+
+#[tokio::test]
+async fn g1_an_attempt_of_another_objective_is_not_replaced() {
+    let world = World::new();
+    let (repository, first, commit) = make(&world).await;
+    let other = Attempt { objective_id: ObjectiveId::new("obj-2").unwrap(), ..first.clone() };
+    let (_, other_commit) = again(&repository, &other, "wo-2-1", "and other").await;
+    world.run(&["fetch", "-q", world.mirror().to_str().unwrap(), "refs/heads/azolla/obj-2"]);
+    world.run(&["update-ref", "refs/heads/azolla/obj-1", &other_commit]);
+    let published = repository.publish(&first, &commit).await.unwrap();
+    let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
+    assert!(reason.contains("no attempt of ours"), "{reason}");
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ pub(crate) fn attempt(base: &str) -> Attempt {
 
 pub(crate) fn refused(taken: Result<Taken, TakeError>) -> String {
     match taken {
-        Err(TakeError::Refused(reason)) => reason,
+        Err(TakeError::Refused { reason, .. }) => reason,
         other => panic!("not refused: {other:?}"),
     }
 }

@@ -1,6 +1,6 @@
 //! How a patch is read and written again.
 
-use super::{Binary, Patch, find, quote};
+use super::{Binary, Patch, find, paths_of, quote};
 
 fn read(text: &str) -> Result<Patch<'_>, String> {
     Patch::read(text, Binary::Refused, 10).map_err(|refusal| refusal.to_string())
@@ -78,4 +78,19 @@ fn names_are_quoted_as_git_does() {
     for bad in ["\"a", "\"a\\", "\"a\\x\"", "\"a\\77\"", "\"a\"b", "\"\\377\""] {
         assert!(quote::unquote_whole(bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn t17_the_paths_of_a_stored_diff_are_told_even_if_it_cannot_be_read() {
+    let good = "diff --git a/z b/z\nold mode 100644\nnew mode 100755\n\
+        diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n\n\
+        diff --git a/l b/l\ndeleted file mode 100644\nindex 1..0\n--- a/l\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+        diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+z\n";
+    assert_eq!(paths_of(good), ["l", "n", "o", "z"]);
+    let bad = "diff --git a/src/a b.rs b/src/a b.rs\n--- a/src/a b.rs\n+++ b/src/a b.rs\n@@ -1 +1 @@\n\
+        -diff --git a/no b/no\n+x\n diff --git a/no b/no\n\
+        diff --git \"a/t\\303\\274\\n\\\"\" \"b/t\\303\\274\\n\\\"\"\nnew file mode 100644\n\
+        diff --git a/x b/y\n";
+    assert_eq!(paths_of(bad), ["src/a b.rs", "tü\n\""]);
+    assert_eq!(paths_of(""), Vec::<String>::new());
 }

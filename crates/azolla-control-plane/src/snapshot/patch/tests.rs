@@ -146,7 +146,7 @@ fn pf4_a_retry_has_the_reason_the_feedback_and_the_patch() {
     assert_eq!(
         part,
         Some(
-            "\n\n## Attempt 1 failed\n\ncheck test fails\n\nThe operator said:\n\nalso -0.5\n\nIts patch was:\n\n\
+            "\n\n## Attempt 1 failed\n\n```\ncheck test fails\n```\n\nThe operator said:\n\nalso -0.5\n\nIts patch was:\n\n\
              ```\n-a\n+b\n```\n\n"
         )
     );

@@ -59,7 +59,8 @@ pub(super) async fn collect(
     Ok(Evidence { patch, base_now: Some(base_now) })
 }
 
-/// Runs every check on the patched tree, then on the base, so that an old failure is not put down to the patch.
+/// Runs every check on the patched tree, then on the base, so that an old failure is not put down to the patch. Each gets
+/// files of its own: what one check writes, the next must not take for the tree.
 async fn run_checks(
     ctx: &WorkerContext,
     case: &Case,
@@ -70,8 +71,8 @@ async fn run_checks(
     for (subject, commit) in
         [(CheckSubject::Patched, commit), (CheckSubject::Base, case.attempt.base.as_str())]
     {
-        let place = ctx.repository.checkout(&case.attempt, commit).await?;
         for check in checks {
+            let place = ctx.repository.checkout(&case.attempt, commit).await?;
             let on = match subject {
                 CheckSubject::Patched => "the patch",
                 CheckSubject::Base => "the base",

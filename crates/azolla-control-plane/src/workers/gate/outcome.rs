@@ -6,36 +6,37 @@ use azolla_protocol::{
     RunRecord, RunnerStatus, Timestamp, Validated,
     lifecycle::{ObjectiveStep, has_open_blocker},
 };
-use azolla_substrate::{Commit, ObjectiveMark, PauseKey, SubstrateError, Write};
+use azolla_substrate::{Commit, ObjectiveMark, PauseKey, StoredObjective, SubstrateError, Write};
 
 use super::{Case, evidence::Evidence};
 use crate::{
     context::{WorkerContext, WorkerError},
     pause::Ending,
     repo::Published,
-    workers::scheduler::{bounded, machine_blocker},
+    workers::scheduler::{add_blocker, bounded, machine_blocker},
 };
 
 /// Puts together the gate's one commit.
 pub(super) async fn commit(
     ctx: &WorkerContext,
     case: &Case,
+    objective: &StoredObjective,
     verdict: &Verdict,
-    evidence: Option<Evidence>,
+    evidence: Option<&Evidence>,
     published: Option<Published>,
 ) -> Result<Commit, WorkerError> {
     let now = ctx.read().now().await?;
     let attempts = attempts(ctx, case).await?;
     let (step, next, ending) = match verdict {
-        Verdict::Pass(_) => passed(case, published.as_ref(), now),
-        Verdict::Fail(failure) => failed(ctx, case, failure, attempts, now)?,
+        Verdict::Pass(_) => passed(objective, published.as_ref(), now),
+        Verdict::Fail(failure) => failed(ctx, case, objective, failure, attempts, now)?,
     };
     let pause = ending.pause(&ctx.identity.azolla_id, &case.attempt.objective_id, now)?;
     let work_order_id = case.attempt.work_order_id.clone();
     let mut commit = Commit::new(ctx.commit_id(), Actor::Gate)
         .with(Write::Gate(Validated::new(run_record(case, verdict, now))?))
         .with(Write::AdvanceObjective {
-            was: ObjectiveMark::from(&case.objective),
+            was: ObjectiveMark::from(objective),
             step,
             next: Validated::new(next)?,
         })
@@ -44,8 +45,8 @@ pub(super) async fn commit(
         commit = commit.with(Write::RecordEvidence(Validated::new(GateEvidence {
             run_id: RunId::of(&work_order_id),
             work_order_id,
-            base_commit_sha: Some(base_now),
-            checks: patch.checks,
+            base_commit_sha: Some(base_now.clone()),
+            checks: patch.checks.clone(),
             created_at: now,
         })?));
     }
@@ -77,11 +78,11 @@ fn run_record(case: &Case, verdict: &Verdict, now: Timestamp) -> RunRecord {
 
 /// PASS: DONE, unless a blocker came in meanwhile (S-e, S-f).
 fn passed<'a>(
-    case: &Case,
+    objective: &StoredObjective,
     published: Option<&'a Published>,
     now: Timestamp,
 ) -> (ObjectiveStep, Objective, Ending<'a>) {
-    let mut next = Objective { updated_at: now, ..case.objective.objective.clone() };
+    let mut next = Objective { updated_at: now, ..objective.objective.clone() };
     if has_open_blocker(&next) {
         next.status = ObjectiveStatus::Blocked;
         next.blocked_reason = Some(open_blockers(&next));
@@ -95,11 +96,12 @@ fn passed<'a>(
 fn failed<'a>(
     ctx: &WorkerContext,
     case: &Case,
+    objective: &StoredObjective,
     failure: &'a Failure,
     attempts: u64,
     now: Timestamp,
 ) -> Result<(ObjectiveStep, Objective, Ending<'a>), WorkerError> {
-    let mut next = Objective { updated_at: now, ..case.objective.objective.clone() };
+    let mut next = Objective { updated_at: now, ..objective.objective.clone() };
     let cancelled = next.metadata.remove("cancel").is_some();
     let over_budget = case.bundle.metadata.runner_status == RunnerStatus::BudgetExhausted;
     // A blocker of the operator's, added meanwhile, is a reason not to go on alone (S-f).
@@ -107,12 +109,13 @@ fn failed<'a>(
         && failure.next == AfterFailure::Retry
         && attempts < ctx.settings.attempts_max
         && !has_open_blocker(&next);
-    next.blocked_on.push(BlockerRef {
-        blocker_id: machine_blocker(&next.objective_id, case.objective.todo_entry)?,
+    let blocker = BlockerRef {
+        blocker_id: machine_blocker(&next.objective_id, objective.todo_entry)?,
         kind: if is_setup(case) { BlockerKind::EnvironmentAccess } else { BlockerKind::UserInput },
         description: bounded(&failure.reason),
         resolved: again,
-    });
+    };
+    add_blocker(&mut next, blocker);
     if again {
         next.status = ObjectiveStatus::Todo;
         next.blocked_reason = None;
@@ -130,7 +133,10 @@ fn failed<'a>(
         AfterFailure::Block(Some(action)) => {
             (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: Some(action) })
         }
-        _ if over_budget => (ObjectiveStep::GateFailBlock, Ending::BudgetExhausted),
+        _ if over_budget => {
+            let budget_ms = case.stored.workorder.budget_ms;
+            (ObjectiveStep::GateFailBlock, Ending::BudgetExhausted { budget_ms })
+        }
         _ => (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: None }),
     };
     Ok((step, next, ending))

@@ -1,0 +1,55 @@
+//! What `azolla verify` cannot see in the store alone: every stored patch still gives its commit (invariant 11).
+
+use azolla_protocol::{OutputBundle, RunnerStatus, SnapshotId, Workorder};
+use azolla_substrate::{Finding, ObjectiveFilter, SubstrateRead};
+
+use crate::{
+    context::WorkerError,
+    repo::{Repository, TakeError},
+    snapshot::patch,
+};
+
+/// Rebuilds base + stored patch of every completed workorder, and returns those that come to something else.
+pub async fn patches(
+    read: &dyn SubstrateRead,
+    repository: &dyn Repository,
+    mut progress: impl FnMut(u64),
+) -> Result<Vec<Finding>, WorkerError> {
+    let mut findings = Vec::new();
+    let mut filter = ObjectiveFilter { status: None, max_urgency: 4, after: None, limit: 100 };
+    let mut done = 0;
+    loop {
+        let page = read.objectives(&filter).await?;
+        let Some(last) = page.last() else { return Ok(findings) };
+        filter.after = Some(Box::new(last.objective.clone()));
+        for stored in &page {
+            for stored in read.workorders_of(&stored.objective.objective_id).await? {
+                let Some(bundle) = read.output_of(&stored.workorder.work_order_id).await? else { continue };
+                if bundle.metadata.runner_status == RunnerStatus::Completed {
+                    findings.extend(check(read, repository, &stored.workorder, &bundle).await?);
+                    done += 1;
+                    progress(done);
+                }
+            }
+        }
+    }
+}
+
+async fn check(
+    read: &dyn SubstrateRead,
+    repository: &dyn Repository,
+    workorder: &Workorder,
+    bundle: &OutputBundle,
+) -> Result<Option<Finding>, WorkerError> {
+    let snapshot: &SnapshotId = &workorder.context_snapshot_id;
+    let Some(snapshot) = read.context_snapshot(snapshot).await? else { return Ok(None) };
+    let Some(attempt) = patch::attempt(workorder, &snapshot, &bundle.title) else { return Ok(None) };
+    let recorded = bundle.metadata.more.get("commit_sha").and_then(|sha| sha.as_str()).unwrap_or_default();
+    let what = match repository.rebuild(&attempt, &bundle.content).await {
+        Ok(taken) if taken.commit == recorded => return Ok(None),
+        Ok(taken) => format!("gives commit {}, not {recorded}", taken.commit),
+        Err(TakeError::Repository(error)) => return Err(error.into()),
+        Err(error) => format!("does not apply to its base: {error}"),
+    };
+    Ok(Some(Finding { invariant: 11, resource: bundle.output_id.to_string(), what }))
+}

@@ -1,0 +1,182 @@
+//! The gate with checks on real files: what happens while they run, and what they can see.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use azolla_control_plane::{
+    Tick,
+    checks::Check,
+    operator::Changes,
+    repo::{GitRepository, GitSettings, PatchLimits},
+};
+use azolla_protocol::{
+    CheckSubject, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, ResourceRef, RunId,
+};
+use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World, world::REPO};
+use tempfile::TempDir;
+
+use crate::runner::workorder;
+
+const PATCH: &str = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+two\n";
+
+/// A world on a real repository, with an objective at its gate.
+struct Desk {
+    world: World,
+    id: ObjectiveId,
+    directory: TempDir,
+}
+
+impl Desk {
+    async fn with_checks(scripts: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let app = directory.path().join("app");
+        fs::create_dir(&app).expect("a repository");
+        fs::write(app.join("a.txt"), "one\n").expect("a file");
+        git(&app, &["init", "--quiet", "--initial-branch=main"]);
+        git(&app, &["add", "--all"]);
+        git(&app, &["commit", "--quiet", "--message=x"]);
+        let answer = Answer::Outcome(GenerationOutcome::Text(PATCH.to_owned()));
+        let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([answer])).await;
+        let repository = GitRepository::open(GitSettings {
+            repo: app.display().to_string(),
+            mirror: directory.path().join("mirror.git"),
+            scratch: directory.path().join("scratch"),
+            git: which("git"),
+            limits: PatchLimits::default(),
+        });
+        world.ctx.repository = Arc::new(repository.expect("a repository"));
+        world.ctx.settings.check_environment =
+            [(OsString::from("PATH"), std::env::var_os("PATH").expect("a PATH"))].into();
+        world.ctx.settings.checks = scripts
+            .iter()
+            .enumerate()
+            .map(|(n, script)| Check {
+                name: format!("check-{n}"),
+                command: vec![
+                    "sh".into(),
+                    "-c".into(),
+                    script.replace("DIR", &directory.path().display().to_string()),
+                ],
+                time_ms: 60_000,
+            })
+            .collect();
+        let id = world.executed().await;
+        assert_eq!(world.ctx.repo_ref, REPO);
+        Self { world, id, directory }
+    }
+
+    /// Waits until the gate has its claim, which is the second one on the workorder.
+    async fn until_claimed(&self) {
+        let resource = ResourceRef::from(&workorder(&self.id, 1));
+        loop {
+            let claim = self.world.store.read().claim(&resource).await.expect("a read").expect("a claim");
+            if claim.claim_version == 2 && claim.lease_expires_at > self.world.store.now().await {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Lets the waiting check go on.
+    fn go(&self) {
+        fs::write(self.directory.path().join("go"), "").expect("a file");
+    }
+
+    fn branch(&self) -> String {
+        let list = ["for-each-ref", "--format=%(refname)", "refs/heads/azolla"];
+        git(&self.directory.path().join("app"), &list)
+    }
+}
+
+/// Stands still until the file is there; the test makes it.
+const WAIT: &str = "until [ -e DIR/go ]; do :; done";
+
+/// S-3, S-f, W-7: a write of the operator's while checks run costs neither the checks nor the claim.
+#[tokio::test]
+async fn s3_w7_an_edit_during_the_checks_does_not_lose_them() {
+    let desk = Desk::with_checks(&[WAIT]).await;
+    let drive = async {
+        desk.until_claimed().await;
+        let changes = Changes { urgency: Some(1), ..Changes::default() };
+        desk.world.operator().edit(&desk.id, changes).await.expect("an edit");
+        desk.go();
+    };
+    let (tick, ()) = tokio::join!(desk.world.gate(), drive);
+    assert_eq!(tick, Tick::Advanced);
+    let stored = desk.world.objective(&desk.id).await.objective;
+    assert_eq!((stored.status, stored.urgency), (ObjectiveStatus::Done, 1));
+    let claim = desk.world.store.read().claim(&(&workorder(&desk.id, 1)).into()).await.expect("a read");
+    assert_eq!(claim.map(|claim| claim.claim_version), Some(2), "one claim of the gate was enough");
+}
+
+/// S-m, G-1: a cancel that comes in while checks run is a FAIL, and nothing is published.
+#[tokio::test]
+async fn sm_g1_a_cancel_during_the_checks_publishes_nothing() {
+    let desk = Desk::with_checks(&[WAIT]).await;
+    let drive = async {
+        desk.until_claimed().await;
+        desk.world.operator().cancel(&desk.id, "no longer needed").await.expect("a cancel");
+        desk.go();
+    };
+    let (tick, ()) = tokio::join!(desk.world.gate(), drive);
+    assert_eq!(tick, Tick::Advanced);
+    let run = desk.world.store.read().run_of(&workorder(&desk.id, 1)).await.expect("a read").expect("a run");
+    assert_eq!(
+        (run.gate_result, run.gate_reason.as_str()),
+        (GateResult::Fail, "the operator cancelled the run")
+    );
+    assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Blocked);
+    assert_eq!(desk.branch(), "");
+}
+
+/// A process that is asked to end during checks gives the claim back and leaves no verdict.
+#[tokio::test]
+async fn a_gate_that_is_asked_to_stop_gives_its_claim_back() {
+    let desk = Desk::with_checks(&[WAIT]).await;
+    let drive = async {
+        desk.until_claimed().await;
+        desk.world.stop.send_replace(true);
+    };
+    let (tick, ()) = tokio::join!(desk.world.gate(), drive);
+    assert_eq!(tick, Tick::Idle);
+    assert_eq!(desk.world.store.read().run_of(&workorder(&desk.id, 1)).await.expect("a read"), None);
+    desk.world.store.granted(&ResourceRef::from(&workorder(&desk.id, 1))).await;
+}
+
+/// PF-7: every check runs on the tree that its evidence names, whatever the one before it did to its files.
+#[tokio::test]
+async fn pf7_a_check_cannot_change_what_the_next_one_sees() {
+    let desk = Desk::with_checks(&["echo three > a.txt", "! grep -q three a.txt && grep -q one a.txt"]).await;
+    desk.world.gate().await;
+    let evidence =
+        desk.world.store.read().evidence_of(&RunId::of(&workorder(&desk.id, 1))).await.expect("a read");
+    let checks = evidence.expect("evidence").checks;
+    let seen: Vec<_> = checks.iter().map(|check| (check.subject, check.exit_code)).collect();
+    let (patched, base) = (CheckSubject::Patched, CheckSubject::Base);
+    assert_eq!(seen, [(patched, Some(0)), (patched, Some(0)), (base, Some(0)), (base, Some(0))]);
+    assert_eq!(checks[0].tree, checks[1].tree);
+    assert_ne!(checks[0].tree, checks[2].tree);
+    assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Done);
+}
+
+fn which(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").expect("a PATH");
+    azolla_process::find(name.as_ref(), &path).expect("git is installed")
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person's own git")]
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = std::process::Command::new("git")
+        .args(["-c", "user.name=P", "-c", "user.email=p@localhost.invalid"])
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}

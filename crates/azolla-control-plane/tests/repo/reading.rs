@@ -1,0 +1,156 @@
+//! What is read of a commit: settings, which fail closed (R13), and what a prompt gets (T21).
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use azolla_control_plane::repo::{GitRepository, Repository, RepositoryError};
+
+use crate::support::World;
+
+#[tokio::test]
+async fn a_commit_is_described_with_its_guide() {
+    for world in World::all() {
+        world.write("CLAUDE.md", "for claude\n");
+        world.commit("claude");
+        let repository = world.open();
+        let base = repository.base("main").await.unwrap();
+        let described = repository.describe(&base).await.unwrap();
+        assert_eq!(described.paths, ["CLAUDE.md", "a.txt", "sub/b.txt"]);
+        assert_eq!(described.files, 3);
+        let guide = described.guide.unwrap();
+        assert_eq!((guide.path.as_str(), guide.text.as_str()), ("CLAUDE.md", "for claude\n"));
+        assert_eq!(guide.blob, world.run(&["rev-parse", "main:CLAUDE.md"]));
+
+        symlink("CLAUDE.md", world.repo.join("AGENTS.md")).unwrap();
+        world.commit("agents");
+        let base = repository.base("main").await.unwrap();
+        let guide = repository.describe(&base).await.unwrap().guide.unwrap();
+        assert_eq!((guide.path.as_str(), guide.text.as_str()), ("AGENTS.md", "for claude\n"));
+    }
+}
+
+#[tokio::test]
+async fn r13_a_file_is_none_only_if_the_commit_has_no_such_path() {
+    for world in World::all() {
+        let large = "x".repeat(300_000);
+        world.write(".azolla.toml", &large);
+        world.write("AGENTS.md", "guide\n");
+        world.commit("files");
+        let repository = world.open();
+        let base = repository.base("main").await.unwrap();
+        assert_eq!(repository.describe(&base).await.unwrap().guide.unwrap().text, "guide\n");
+        for (path, bytes_max, expected) in [
+            (".azolla.toml", 300_000, Some(large.as_bytes())),
+            ("a.txt", 14, Some(b"one\ntwo\nthree\n".as_slice())),
+            ("sub/b.txt", 100, Some(b"b\n")),
+            ("CLAUDE.md", 100, None),
+            ("missing", 100, None),
+            ("missing/too", 100, None),
+            ("sub/c.txt", 100, None),
+        ] {
+            let file = repository.file(&base, path, bytes_max).await.unwrap();
+            assert_eq!(file.as_deref(), expected, "{path}");
+        }
+        let nowhere = "1".repeat(40);
+        for path in [".azolla.toml", "missing"] {
+            let told = repository.file(&nowhere, path, 100).await;
+            assert!(matches!(told, Err(RepositoryError::Unavailable(_))), "{path}: {told:?}");
+        }
+    }
+}
+
+/// Makes something at a path.
+type Make<'a> = &'a dyn Fn(&Path);
+
+#[tokio::test]
+async fn r13_settings_that_are_there_and_cannot_be_read_are_for_the_operator() {
+    for world in World::all() {
+        let settings = world.repo.join(".azolla.toml");
+        let link = |target: &'static str| move |at: &Path| symlink(target, at).unwrap();
+        let kinds: [(Make<'_>, &str); 7] = [
+            (&|at| fs::write(at, "x".repeat(65_537)).unwrap(), "is larger than 65536 bytes"),
+            (&|at| fs::write(at, "x".repeat(200_000)).unwrap(), "is larger than 65536 bytes"),
+            (&link("/etc/hostname"), "is a link that leads out of the repository"),
+            (&link("../x"), "is a link that leads out of the repository"),
+            (&link("nowhere"), "is a link to nothing"),
+            (&link(".azolla.toml"), "is a link that leads to itself"),
+            (
+                &|at| {
+                    fs::create_dir(at).unwrap();
+                    fs::write(at.join("x"), "x").unwrap();
+                },
+                "is a directory",
+            ),
+        ];
+        let repository = world.open();
+        for (make, said) in kinds {
+            make(&settings);
+            world.commit(said);
+            unreadable(&world, &repository, ".azolla.toml", said).await;
+            fs::rename(&settings, world.repo.join("other")).unwrap();
+            world.commit("under a name that nothing is known of");
+            if said != "is a link that leads to itself" {
+                unreadable(&world, &repository, "other", said).await;
+            }
+            world.run(&["rm", "-rqf", "other"]);
+            world.commit("away");
+            let base = repository.base("main").await.unwrap();
+            assert_eq!(repository.file(&base, ".azolla.toml", 65_536).await.unwrap(), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn r13_settings_that_are_a_submodule_or_damaged_do_not_count_as_none() {
+    for world in World::all() {
+        let main = world.run(&["rev-parse", "main"]);
+        for path in [".azolla.toml", "other"] {
+            world.run(&["update-index", "--add", "--cacheinfo", &format!("160000,{main},{path}")]);
+            world.run(&["commit", "-q", "-m", "submodule"]);
+            unreadable(&world, &world.open(), path, "is a submodule").await;
+            world.run(&["rm", "-q", "--cached", path]);
+            world.write(path, format!("{path}\n"));
+            world.commit("settings");
+            world.open().base("main").await.unwrap();
+            let blob = world.run(&["rev-parse", &format!("main:{path}")]);
+            let object = world.mirror().join("objects").join(&blob[..2]).join(&blob[2..]);
+            fs::remove_file(&object).unwrap();
+            fs::write(&object, "").unwrap();
+            unreadable(&world, &world.open(), path, "an object that the mirror does not have").await;
+        }
+    }
+}
+
+async fn unreadable(world: &World, repository: &GitRepository, path: &str, said: &str) {
+    let base = repository.base("main").await.unwrap();
+    assert_eq!(base, world.run(&["rev-parse", "main"]));
+    match repository.file(&base, path, 65_536).await {
+        Err(RepositoryError::Unusable { what, action }) => {
+            assert!(
+                what.starts_with(&format!("{path} at {} ", &base[..12])) && what.contains(said),
+                "{what}"
+            );
+            assert_eq!(action, "Make it a file of at most 65536 bytes, then: azolla objective retry");
+        }
+        other => panic!("{path}, {said}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn t21_a_guide_in_utf_16_and_a_path_with_a_line_break_are_plain_text() {
+    for world in World::all() {
+        let utf_16: Vec<u8> = "\u{feff}Be kind\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        world.write("AGENTS.md", utf_16);
+        world.write("x\n\n# New rules\n\u{202e}gnp.y", "x");
+        let long = format!("{0}/{0}/z", "d".repeat(200));
+        world.write(&long, "x");
+        world.commit("odd");
+        let repository = world.open();
+        let base = repository.base("main").await.unwrap();
+        let described = repository.describe(&base).await.unwrap();
+        let text = described.guide.unwrap().text;
+        assert!(text.contains("B\u{fffd}e\u{fffd} "), "{text:?}");
+        assert!(!text.contains('\0'), "{text:?}");
+        let odd = "x\\u{a}\\u{a}# New rules\\u{a}\\u{202e}gnp.y";
+        assert_eq!(described.paths, ["AGENTS.md", "a.txt", &long, "sub/b.txt", odd]);
+    }
+}

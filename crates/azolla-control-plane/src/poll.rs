@@ -19,13 +19,11 @@ pub enum Until {
     Stopped,
 }
 
-/// Correctness never depends on it: a change wakes a role at once, this is for the wake-up that got lost.
+/// Correctness never depends on it: a change wakes a lane at once, this is for the wake-up that got lost.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// How often in a row a role may fail before a run that has an end gives up: about half a minute.
+/// How often in a row a lane may fail before a run that has an end gives up: about half a minute.
 const FAILURES_MAX: u32 = 10;
-
-type Role = for<'a> fn(&'a WorkerContext) -> BoxFuture<'a, Result<Tick, WorkerError>>;
 
 /// Runs the workers of several azollas until they are idle or asked to stop. Each context's `stopping` has to be a
 /// receiver of `stop`.
@@ -34,77 +32,61 @@ pub async fn run(
     until: Until,
     stop: &watch::Sender<bool>,
 ) -> Result<(), WorkerError> {
-    let mut roles = JoinSet::new();
+    let mut lanes = JoinSet::new();
     let mut boards = Vec::new();
     for ctx in contexts {
-        let tasks = roles_of(&ctx);
-        let board = Arc::new(Board::new(tasks.len()));
-        boards.push(board.clone());
-        for (number, role) in tasks.into_iter().enumerate() {
+        // As many at once as workorders may be open (W-4): one lane that works has nothing else to look for.
+        let width = usize::try_from(ctx.settings.room.max_concurrent).unwrap_or(1).max(1);
+        let board =
+            Arc::new(Board { changes: ctx.substrate.changes(), idle: watch::channel(vec![None; width]).0 });
+        for number in 0..width {
             let place = Place { board: board.clone(), number };
-            roles.spawn(run_role(ctx.clone(), role, place, until));
+            lanes.spawn(run_lane(ctx.clone(), place, until));
         }
+        boards.push(board);
     }
-    let ended = tokio::select! {
+    let mut ended = tokio::select! {
         () = all_idle(&boards), if until == Until::Idle => Ok(()),
-        ended = first_failure(&mut roles) => ended,
+        ended = first_failure(&mut lanes) => ended,
     };
-    // Work under way is given back, then the roles end by themselves, each of them.
+    // Work under way is given back, then the lanes end by themselves, each of them.
     stop.send_replace(true);
-    let mut first = ended;
-    while !roles.is_empty() {
-        let drained = first_failure(&mut roles).await;
-        first = first.and(drained);
+    while !lanes.is_empty() {
+        ended = ended.and(first_failure(&mut lanes).await);
     }
-    first
+    ended
 }
 
 /// Returns when every azolla is idle at one look: while one was waited for, another may have got work.
 async fn all_idle(boards: &[Arc<Board>]) {
-    while !boards.iter().all(|board| board.is_idle()) {
+    while !boards.iter().all(|board| board.is_idle(&board.idle.borrow())) {
         for board in boards {
-            board.idle().await;
+            let mut idle = board.idle.subscribe();
+            // The board outlives its lanes.
+            let _ = idle.wait_for(|lanes| board.is_idle(lanes)).await;
         }
     }
 }
 
-/// One Readiness and one Scheduler; as many Runners and Gates as workorders may be open (W-4).
-fn roles_of(ctx: &WorkerContext) -> Vec<Role> {
-    let mut roles: Vec<Role> =
-        vec![|ctx| Box::pin(readiness::tick(ctx)), |ctx| Box::pin(scheduler::tick(ctx))];
-    for _ in 0..ctx.settings.room.max_concurrent {
-        roles.push(|ctx| Box::pin(runner::tick(ctx)));
-        roles.push(|ctx| Box::pin(gate::tick(ctx)));
-    }
-    roles
-}
-
-/// Waits until every role has ended; the first error ends the wait.
-async fn first_failure(roles: &mut JoinSet<Result<(), WorkerError>>) -> Result<(), WorkerError> {
-    while let Some(ended) = roles.join_next().await {
+/// Waits until every lane has ended; the first error ends the wait.
+async fn first_failure(lanes: &mut JoinSet<Result<(), WorkerError>>) -> Result<(), WorkerError> {
+    while let Some(ended) = lanes.join_next().await {
         ended.unwrap_or_else(|panic| Err(WorkerError::Broken(format!("a worker stopped: {panic}"))))?;
     }
     Ok(())
 }
 
-async fn run_role(
-    ctx: Arc<WorkerContext>,
-    role: Role,
-    place: Place,
-    until: Until,
-) -> Result<(), WorkerError> {
+/// Takes an azolla's workers in the order of the flow, again and again: what one of them moves, the next finds at once.
+async fn run_lane(ctx: Arc<WorkerContext>, place: Place, until: Until) -> Result<(), WorkerError> {
     let mut changes = ctx.substrate.changes();
-    let mut moves = place.board.moves.subscribe();
     let mut stopping = ctx.stopping.clone();
     let mut failures = 0;
     while !*stopping.borrow() {
-        // Both before the look, so that what comes during it is not missed.
-        changes.mark_unchanged();
-        let seen = *moves.borrow_and_update();
-        let wait = match role(&ctx).await {
+        // Before the look, so that what comes during it is not missed.
+        let seen = *changes.borrow_and_update();
+        let wait = match one_round(&ctx).await {
             Ok(Tick::Advanced) => {
                 failures = 0;
-                place.board.moves.send_modify(|moves| *moves += 1);
                 continue;
             }
             Ok(Tick::Idle) => {
@@ -122,12 +104,31 @@ async fn run_role(
         tokio::select! {
             // A sender that is gone means that the store is: the next look says so.
             _ = timeout(wait, changes.changed()) => {}
-            _ = moves.changed() => {}
             _ = stopping.wait_for(|stopping| *stopping) => {}
         }
         place.set_idle(None);
     }
     Ok(())
+}
+
+type Worker = for<'a> fn(&'a WorkerContext) -> BoxFuture<'a, Result<Tick, WorkerError>>;
+
+async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
+    let mut round = Tick::Idle;
+    let workers: [Worker; 4] = [
+        |ctx| Box::pin(readiness::tick(ctx)),
+        |ctx| Box::pin(scheduler::tick(ctx)),
+        |ctx| Box::pin(runner::tick(ctx)),
+        |ctx| Box::pin(gate::tick(ctx)),
+    ];
+    for tick in workers {
+        round = match (tick(ctx).await?, round) {
+            (Tick::Advanced, _) | (_, Tick::Advanced) => Tick::Advanced,
+            (Tick::Waiting(wait), round) => round.or_wait(wait),
+            (Tick::Idle, round) => round,
+        };
+    }
+    Ok(round)
 }
 
 /// Faults that may be over at the next look. A worker backs off from a repository by itself.
@@ -142,15 +143,15 @@ fn may_pass(error: &WorkerError) -> bool {
     )
 }
 
-/// Which roles of one azolla have nothing to do, as of which move.
+/// Which lanes of one azolla have nothing to do, as of which change of the store.
 struct Board {
-    /// Counts what any role of this process moved.
-    moves: watch::Sender<u64>,
-    /// Per role: the count that it had looked at when it found nothing; none while it looks or waits.
+    /// A store counts a change before it answers whoever made it, so a count that was seen covers all that was answered.
+    changes: watch::Receiver<u64>,
+    /// Per lane: the count that it had seen when it found nothing; none while it looks or waits.
     idle: watch::Sender<Vec<Option<u64>>>,
 }
 
-/// One role's line on the board.
+/// One lane's line on the board.
 struct Place {
     board: Arc<Board>,
     number: usize,
@@ -163,24 +164,9 @@ impl Place {
 }
 
 impl Board {
-    fn new(roles: usize) -> Self {
-        Self { moves: watch::channel(0).0, idle: watch::channel(vec![None; roles]).0 }
-    }
-
-    /// Tells whether every role has looked after the last move and found nothing.
-    fn is_idle(&self) -> bool {
-        self.is_all_seen(&self.idle.borrow())
-    }
-
-    /// Returns when that is so.
-    async fn idle(&self) {
-        let mut idle = self.idle.subscribe();
-        // The board outlives its roles.
-        let _ = idle.wait_for(|roles| self.is_all_seen(roles)).await;
-    }
-
-    fn is_all_seen(&self, roles: &[Option<u64>]) -> bool {
-        let moves = *self.moves.borrow();
-        roles.iter().all(|seen| *seen == Some(moves))
+    /// Tells whether every lane has looked after the last change and found nothing.
+    fn is_idle(&self, lanes: &[Option<u64>]) -> bool {
+        let changes = *self.changes.borrow();
+        lanes.iter().all(|seen| *seen == Some(changes))
     }
 }

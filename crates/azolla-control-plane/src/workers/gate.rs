@@ -251,16 +251,19 @@ async fn conclude(ctx: &WorkerContext, case: &Case, found: &Found) -> Result<Com
     let objective = ctx.read().objective(&case.attempt.objective_id).await?;
     let objective = objective.ok_or_else(|| WorkerError::Broken("the objective is gone".to_owned()))?;
     if is_cancelled(&objective) {
-        return outcome::commit(ctx, case, &objective, &Verdict::Fail(cancelled()), None, None).await;
+        return outcome::commit(ctx, case, &objective, &Verdict::Fail(cancelled()), None, &Published::Done)
+            .await;
     }
     let (verdict, evidence) = (&found.verdict, found.evidence.as_ref());
     // Before anything leaves this program: what cannot be recorded is not published either.
-    let commit = outcome::commit(ctx, case, &objective, verdict, evidence, None).await?;
+    let commit = outcome::commit(ctx, case, &objective, verdict, evidence, &Published::Done).await?;
     if let Verdict::Fail(_) = verdict {
         return Ok(commit);
     }
-    let published = publish(ctx, case).await;
-    outcome::commit(ctx, case, &objective, verdict, evidence, Some(published)).await
+    match publish(ctx, case).await {
+        Published::Done => Ok(commit),
+        by_hand => outcome::commit(ctx, case, &objective, verdict, evidence, &by_hand).await,
+    }
 }
 
 /// The FAIL of a repository that the operator has to look at; what may pass by itself stays an error.

@@ -23,13 +23,15 @@ pub(super) async fn commit(
     objective: &StoredObjective,
     verdict: &Verdict,
     evidence: Option<&Evidence>,
-    published: Option<Published>,
+    published: &Published,
 ) -> Result<Commit, WorkerError> {
     let now = ctx.read().now().await?;
-    let attempts = attempts(ctx, case).await?;
     let (step, next, ending) = match verdict {
-        Verdict::Pass(_) => passed(objective, published.as_ref(), now),
-        Verdict::Fail(failure) => failed(ctx, case, objective, failure, attempts, now)?,
+        Verdict::Pass(_) => passed(objective, published, now),
+        Verdict::Fail(failure) => {
+            let attempts = attempts(ctx, case).await?;
+            failed(ctx, case, objective, failure, attempts, now)?
+        }
     };
     let pause = ending.pause(&ctx.identity.azolla_id, &case.attempt.objective_id, now)?;
     let work_order_id = case.attempt.work_order_id.clone();
@@ -79,7 +81,7 @@ fn run_record(case: &Case, verdict: &Verdict, now: Timestamp) -> RunRecord {
 /// PASS: DONE, unless a blocker came in meanwhile (S-e, S-f).
 fn passed<'a>(
     objective: &StoredObjective,
-    published: Option<&'a Published>,
+    published: &'a Published,
     now: Timestamp,
 ) -> (ObjectiveStep, Objective, Ending<'a>) {
     let mut next = Objective { updated_at: now, ..objective.objective.clone() };
@@ -89,7 +91,7 @@ fn passed<'a>(
         return (ObjectiveStep::GateFailBlock, next, Ending::PassedButBlocked);
     }
     next.status = ObjectiveStatus::Done;
-    (ObjectiveStep::GatePass, next, Ending::RunComplete { published: published.unwrap_or(&Published::Done) })
+    (ObjectiveStep::GatePass, next, Ending::RunComplete { published })
 }
 
 /// FAIL: another attempt by itself, or BLOCKED with a blocker that says why (S-f, S-g, S-m).

@@ -93,7 +93,7 @@ impl Deployment {
     }
 
     /// Returns the azolla whose repository holds the current directory; the innermost if there are several.
-    fn here(&self) -> Option<&AzollaConfig> {
+    pub(crate) fn here(&self) -> Option<&AzollaConfig> {
         let here = std::env::current_dir().ok()?.canonicalize().ok()?;
         let holds = |azolla: &&AzollaConfig| {
             let root = azolla.repo_path().and_then(|path| path.canonicalize().ok());
@@ -134,7 +134,8 @@ impl Deployment {
     pub(crate) async fn open(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn Substrate>> {
         if azolla.store.is_none() && !self.place.store(&azolla.id).exists() {
             let what = format!("{} has no store at {}", azolla.id, self.place.store(&azolla.id).display());
-            return Err(Failure::new(what).hint("azolla init, or put the file back from a backup").into());
+            let hint = "azolla init makes a new one; put the file back if you have a backup";
+            return Err(Failure::not_found(what).hint(hint).into());
         }
         self.open_or_create(azolla).await
     }

@@ -7,10 +7,12 @@ use std::{
 
 use azolla_control_plane::{operator::OperatorError, repo::RepositoryError};
 use azolla_substrate::{ArchiveError, SubstrateError};
+use serde_json::json;
 
 use crate::{
     config::{Problem, Unsafe},
-    screen::{plain, plain_lines},
+    home::HomeError,
+    screen::{plain, plain_lines, show_json},
 };
 
 /// A failure that the operator can act on.
@@ -58,10 +60,23 @@ impl Failure {
         Self { code: Code::Refused, ..Self::new(what) }
     }
 
+    /// A repository or a branch in a command that can be none.
+    pub(crate) fn misnamed(error: RepositoryError) -> Self {
+        match error {
+            RepositoryError::Unusable { what, action } => Self::usage(what).hint(action),
+            RepositoryError::Unavailable(what) => Self::usage(what),
+        }
+    }
+
     /// Adds the next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Returns what kind of failure it is.
+    pub(crate) fn code(&self) -> Code {
+        self.code
     }
 
     /// Returns the next step, if there is one.
@@ -70,36 +85,61 @@ impl Failure {
     }
 }
 
+/// Where an error is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// In words, on stderr.
+    InWords,
+    /// Also as the one document on stdout that the caller reads.
+    AsJsonToo,
+}
+
 /// Prints an error with its causes on stderr, then the next step, and returns the exit code that it stands for.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn report(error: &anyhow::Error, told: Told) -> ExitCode {
     if is_closed_pipe(error) {
         // Whoever read our output has had enough: not a failure, and nobody is left to tell (T42).
         return ExitCode::SUCCESS;
     }
-    let told = told(error);
+    let words = in_words(error);
     let mut out = anstream::stderr().lock();
     // Nothing can be done if even stderr is closed.
-    let _ = writeln!(out, "error: {}", told.text);
-    if let Some(hint) = &told.hint {
+    let _ = writeln!(out, "error: {}", words.text);
+    if let Some(hint) = &words.hint {
         let _ = writeln!(out, "hint: {}", plain(hint));
     }
-    ExitCode::from(told.code as u8)
+    tell(told, &words);
+    ExitCode::from(words.code as u8)
+}
+
+/// Returns an error with its causes in a sentence, for a screen that goes on without what failed.
+pub(crate) fn sentence(error: &anyhow::Error) -> String {
+    in_words(error).text
 }
 
 /// Prints what is wrong with a command line, which may hold anything (T22).
-pub(crate) fn misused(error: &clap::Error) -> ExitCode {
-    let _ = write!(anstream::stderr(), "{}", plain_lines(&error.to_string()));
+pub(crate) fn misused(error: &clap::Error, told: Told) -> ExitCode {
+    let text = plain_lines(&error.to_string());
+    let _ = write!(anstream::stderr(), "{text}");
+    tell(told, &Words { code: Code::Usage, text: text.trim_end().to_owned(), hint: None });
     ExitCode::from(Code::Usage as u8)
 }
 
+fn tell(told: Told, words: &Words) {
+    if told == Told::AsJsonToo {
+        let data = json!({"message": words.text, "hint": words.hint, "exit_code": words.code as u8});
+        // The same has been said on stderr.
+        let _ = show_json("error", data);
+    }
+}
+
 /// An error in words.
-struct Told {
+struct Words {
     code: Code,
     text: String,
     hint: Option<String>,
 }
 
-fn told(error: &anyhow::Error) -> Told {
+fn in_words(error: &anyhow::Error) -> Words {
     let (code, hint) = error.chain().find_map(classified).unwrap_or((Code::Failure, None));
     let mut causes: Vec<String> = Vec::new();
     for cause in error.chain() {
@@ -112,7 +152,7 @@ fn told(error: &anyhow::Error) -> Told {
             causes.push(text);
         }
     }
-    Told { code, text: causes.join(": "), hint }
+    Words { code, text: causes.join(": "), hint }
 }
 
 /// Returns what an error says, without the next step that comes on a line of its own.
@@ -124,8 +164,11 @@ fn fact(cause: &(dyn std::error::Error + 'static)) -> String {
             _ => cause.downcast_ref::<SubstrateError>(),
         },
     };
-    if let Some(SubstrateError::Unusable { what, .. }) = store {
-        return what.clone();
+    match store {
+        Some(SubstrateError::Unusable { what, .. }) => return what.clone(),
+        // The protocol's word for it is not the operator's.
+        Some(SubstrateError::Unavailable(_)) => return "the store does not answer".to_owned(),
+        _ => {}
     }
     match cause.downcast_ref::<RepositoryError>() {
         Some(RepositoryError::Unusable { what, .. }) => what.clone(),
@@ -156,6 +199,12 @@ fn classified(cause: &(dyn std::error::Error + 'static)) -> Option<(Code, Option
             RepositoryError::Unavailable(_) => (Code::Temporary, None),
         });
     }
+    if cause.is::<HomeError>() {
+        return Some((Code::Failure, Some("azolla doctor".to_owned())));
+    }
+    if let Some(error) = cause.downcast_ref::<std::io::Error>() {
+        return of_system(error);
+    }
     match cause.downcast_ref::<ArchiveError>() {
         Some(ArchiveError::Store(error)) => Some(of_store(error)),
         _ => cause.downcast_ref::<SubstrateError>().map(of_store),
@@ -164,13 +213,38 @@ fn classified(cause: &(dyn std::error::Error + 'static)) -> Option<(Code, Option
 
 fn of_store(error: &SubstrateError) -> (Code, Option<String>) {
     match error {
-        SubstrateError::Unavailable(_) | SubstrateError::OutcomeUnknown { .. } => (Code::Temporary, None),
+        SubstrateError::Unavailable(_) => (Code::Temporary, Some(AWAY.to_owned())),
+        SubstrateError::OutcomeUnknown { .. } => {
+            (Code::Temporary, Some("look before you do it again: azolla log".to_owned()))
+        }
         SubstrateError::Refused { .. } | SubstrateError::Transition(_) | SubstrateError::Changed { .. } => {
             (Code::Refused, None)
         }
+        // The two that come from the machine and not from the command: where room is short, the doctor shows.
+        SubstrateError::Unusable { what, action }
+            if what.contains("disk is full") || what.contains("cannot be written") =>
+        {
+            (Code::Failure, Some(format!("{action}; to see where: azolla doctor")))
+        }
         SubstrateError::Unusable { action, .. } => (Code::Failure, Some(action.clone())),
+        SubstrateError::Corrupt(_) => (Code::Failure, Some("azolla verify".to_owned())),
         _ => (Code::Failure, None),
     }
+}
+
+/// What to do about a store that does not answer.
+const AWAY: &str = "try again; if it stays like this: azolla doctor";
+
+/// What the system says about a file, where a person can do something about it.
+fn of_system(error: &std::io::Error) -> Option<(Code, Option<String>)> {
+    let hint = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room; to see where: azolla doctor",
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            "check who may write there: azolla doctor"
+        }
+        _ => return None,
+    };
+    Some((Code::Failure, Some(hint.to_owned())))
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
@@ -178,3 +252,6 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
         cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,6 +56,13 @@ impl Home {
         Ok(self.connection.query_row(sql::PINNED, [repo], |row| row.get(0)).optional()?)
     }
 
+    /// Returns when the operator last pinned a repository's file.
+    pub(crate) fn pinned_at(&self, repo: &str) -> Result<Option<Timestamp>, HomeError> {
+        let at: Option<String> =
+            self.connection.query_row(sql::PINNED_AT, [repo], |row| row.get(0)).optional()?;
+        Ok(at.and_then(|at| at.parse().ok()))
+    }
+
     /// Pins the bytes of a repository's file.
     pub(crate) fn pin(&self, repo: &str, file: &[u8], at: Timestamp) -> Result<(), HomeError> {
         self.connection.execute(sql::PIN, (repo, file, at.to_string()))?;

@@ -12,13 +12,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use failure::Told;
+
 fn main() -> ExitCode {
     // Before there is a runtime: help and version answer from here.
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) if error.use_stderr() => return failure::misused(&error),
+        Err(error) if error.use_stderr() => {
+            let json = std::env::args_os().any(|argument| argument == "--json");
+            return failure::misused(&error, if json { Told::AsJsonToo } else { Told::InWords });
+        }
         Err(answer) => answer.exit(),
     };
+    let told = if arguments.asks_for_json() { Told::AsJsonToo } else { Told::InWords };
     let runtime = if arguments.works_in_parallel() {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
     } else {
@@ -26,10 +32,10 @@ fn main() -> ExitCode {
     };
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return failure::report(&error.into()),
+        Err(error) => return failure::report(&error.into(), told),
     };
     match runtime.block_on(cli::run(arguments)) {
         Ok(code) => code,
-        Err(error) => failure::report(&error),
+        Err(error) => failure::report(&error, told),
     }
 }

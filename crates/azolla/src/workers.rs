@@ -81,13 +81,22 @@ pub(crate) fn provider(deployment: &Deployment, name: &str) -> anyhow::Result<Ar
                     ResultBy::Stdout => Answer::Stdout,
                 },
                 environment: passed(env.iter().map(String::as_str)),
-                limits: ResourceLimits::default(),
+                limits: WORKER_LIMITS,
                 state_dir: deployment.place.state(),
                 path: std::env::var_os("PATH").unwrap_or_default(),
             })?)
         }
     })
 }
+
+/// What the system keeps each process of a worker to: a runaway one must not fill the disk or use up the descriptors.
+const WORKER_LIMITS: ResourceLimits = ResourceLimits {
+    cpu_seconds: None,
+    address_space: None,
+    file_size: Some(8 << 30),
+    open_files: Some(4096),
+    processes: None,
+};
 
 fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Settings> {
     let limit = |limit| deployment.config.limits.get(limit);
@@ -161,7 +170,8 @@ impl RepositoryFileReader for PinnedFile {
                     format!("Read and trust the repository's .azolla.toml: azolla trust --azolla {id}");
                 return Judged::Untrusted { action };
             }
-            Err(error) => return Judged::Invalid { reason: format!("{:#}", anyhow::Error::from(error)) },
+            // Nobody can say whether it is pinned: that may pass, and is no fault of the file.
+            Err(error) => return Judged::Unavailable { reason: format!("{:#}", anyhow::Error::from(error)) },
         }
         match RepositoryFile::parse(bytes) {
             Ok(file) => Judged::Trusted(RepositorySettings {

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Doctor {
     /// Print one JSON document instead of text.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// One line of the doctor's: what was looked at and how it is.

@@ -31,7 +31,7 @@ pub(crate) struct Explain {
 
     /// Print one JSON document, with every artifact as it is stored.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     which: Which,

@@ -3,10 +3,15 @@
 
 use std::{str::FromStr, sync::Arc};
 
-use azolla_protocol::{AzollaId, InvalidId, ObjectiveId, WorkOrderId};
+use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId};
 use azolla_substrate::{ObjectiveFilter, StoredObjective, Substrate, SubstrateError, SubstrateRead};
 
-use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, screen::remark};
+use crate::{
+    config::AzollaConfig,
+    deployment::Deployment,
+    failure::{Code, Failure},
+    screen::remark,
+};
 
 /// A part of an id, as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,45 +90,94 @@ pub(crate) async fn objective(
             let what = format!("there is no objective {}", part.0);
             Err(Failure::not_found(what).hint("azolla objective list --all").into())
         }
-        (count, _) => Err(ambiguous(&part.0, count, &matches).into()),
+        (count, _) => {
+            let lines =
+                matches.iter().map(|found| format!("{}  {}", found.id(), found.stored.objective.title));
+            Err(ambiguous(&part.0, count, lines).into())
+        }
     }
 }
 
-/// Finds the run that an id means: `run-…` or `wo-…` and the like, or the latest run of an objective.
+/// Finds the run that an id means, by any unique part of its `run-…` or `wo-…` and the like; or an objective, and then
+/// no run.
 pub(crate) async fn workorder(
     deployment: &Deployment,
     named: Option<&AzollaId>,
     part: &IdPart,
 ) -> anyhow::Result<(Found, Option<WorkOrderId>)> {
-    let Some((of, number)) = derived(&part.0) else {
-        return Ok((objective(deployment, named, part).await?, None));
+    let not_found = if KINDS.iter().any(|kind| part.0.starts_with(kind)) {
+        let what = format!("there is no run {}", part.0);
+        Failure::not_found(what).hint("azolla objective show ID lists the runs of an objective").into()
+    } else {
+        match objective(deployment, named, part).await {
+            Ok(found) => return Ok((found, None)),
+            // The end of a run's id is the end of no objective's.
+            Err(error) if is_not_found(&error) => error,
+            Err(error) => return Err(error),
+        }
     };
-    let found = objective(deployment, named, &IdPart(of.to_owned())).await?;
-    let id = WorkOrderId::new(format!("wo-{}-{number}", found.id().body()))
-        .map_err(|error: InvalidId| Failure::not_found(error.to_string()))?;
-    if found.read().workorder(&id).await?.is_none() {
-        let what = format!("{} has no run {number}", found.id());
-        return Err(Failure::not_found(what).hint(format!("azolla log {}", found.id())).into());
+    let mut matches = Vec::new();
+    let mut closed = None;
+    for azolla in deployment.candidates(named)? {
+        let store = match deployment.open(azolla).await {
+            Ok(store) => store,
+            Err(error) => {
+                closed = Some(error);
+                continue;
+            }
+        };
+        for stored in all(store.read()).await? {
+            for id in runs(&stored).filter(|id| is_part_of_run(&part.0, id)) {
+                if store.read().workorder(&id).await?.is_some() {
+                    let stored = stored.clone();
+                    matches.push((Found { azolla: azolla.clone(), store: store.clone(), stored }, id));
+                }
+            }
+        }
     }
-    Ok((found, Some(id)))
+    match matches.len() {
+        0 => Err(closed.unwrap_or(not_found)),
+        1 => {
+            let (found, id) = matches.remove(0);
+            Ok((found, Some(id)))
+        }
+        count => {
+            let lines = matches
+                .iter()
+                .map(|(found, id)| format!("run-{}  {}", id.body(), found.stored.objective.title));
+            Err(ambiguous(&part.0, count, lines).into())
+        }
+    }
 }
 
-/// Splits `run-<objective's body>-<n>`, or another id that derives from an objective.
-fn derived(text: &str) -> Option<(&str, u64)> {
-    let body =
-        ["run-", "wo-", "out-", "evt-", "snap-"].into_iter().find_map(|kind| text.strip_prefix(kind))?;
-    let (of, number) = body.rsplit_once('-')?;
-    Some((of, number.parse().ok()?))
+/// What is made for one entry of an objective into TODO, by the beginning of its id.
+const KINDS: [&str; 5] = ["run-", "wo-", "out-", "evt-", "snap-"];
+
+/// Returns the ids that an objective's workorders have, whether they were made or not (W-5).
+fn runs(stored: &StoredObjective) -> impl Iterator<Item = WorkOrderId> {
+    let id = &stored.objective.objective_id;
+    (1..=stored.todo_entry).filter_map(|entry| Some(WorkOrderId::of(&EventId::for_entry(id, entry).ok()?)))
+}
+
+fn is_part_of_run(part: &str, id: &WorkOrderId) -> bool {
+    match KINDS.iter().find_map(|kind| part.strip_prefix(kind)) {
+        Some(body) => id.body().starts_with(body),
+        None => id.body().starts_with(part) || id.body().ends_with(part),
+    }
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Failure>().is_some_and(|failure| failure.code() == Code::NotFound)
 }
 
 fn is_part(part: &str, id: &ObjectiveId) -> bool {
     id.as_str().starts_with(part) || id.body().starts_with(part) || id.as_str().ends_with(part)
 }
 
-fn ambiguous(part: &str, count: usize, matches: &[Found]) -> Failure {
+fn ambiguous(part: &str, count: usize, lines: impl Iterator<Item = String>) -> Failure {
     const SHOWN_MAX: usize = 10;
-    for found in matches.iter().take(SHOWN_MAX) {
-        remark(&format!("  {}  {}", found.id(), found.stored.objective.title));
+    for line in lines.take(SHOWN_MAX) {
+        remark(&format!("  {line}"));
     }
     Failure::usage(format!("{part} is a part of {count} ids")).hint("type more of it")
 }

@@ -20,17 +20,21 @@ use clap::Args;
 
 use self::checkout::Checkout;
 use crate::{
-    config::{Added, Config, Place, add_azolla, add_provider, first_text, set_provider},
+    config::{
+        Added, AzollaConfig, Config, Place, ProviderConfig, add_azolla, add_provider, first_text,
+        set_provider,
+    },
     deployment::Deployment,
     failure::Failure,
-    screen::{FAINT, PLAIN, Page},
+    screen::{FAINT, PLAIN, Page, remark},
 };
 
 /// Set up azolla; inside a repository, also for that repository
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  azolla init\n  cd ~/app && azolla init --provider-command 'my-agent --file {prompt_file}'\n\n\
-                        What is there already is left as it is."
+                        What is there already is left as it is; a flag that would change it is refused with what \
+                        to edit."
 )]
 pub(crate) struct Init {
     /// The branch that work starts from; otherwise the repository's default, or the one that is checked out.
@@ -57,7 +61,7 @@ impl Init {
             Some(command) => Some(self.add_command(&mut text, &place, command, &mut note)?),
             None => None,
         };
-        let repository = self.add_repository(&mut text, &place, provider.as_deref(), &mut note)?;
+        let repository = self.add_repository(&mut text, &place, provider.as_deref(), &mut note).await?;
         // Whatever was added, the whole of it has to be good before it is written.
         let config = Config::parse(&text, &place.config)?;
         if before.as_deref() != Some(&text) {
@@ -97,14 +101,23 @@ impl Init {
         }
         let (changed, added) = add_provider(text, &place.config, &name, &argv)?;
         *text = changed;
-        match added {
-            Added::New => note("added", &format_args!("[provider.{name}]")),
-            Added::Already => note("kept", &format_args!("[provider.{name}], which was there already")),
+        match (added, Config::parse(text, &place.config)?.providers.get(&name)) {
+            (Added::New, _) => note("added", &format_args!("[provider.{name}]")),
+            (_, Some(ProviderConfig::Command { argv: kept, .. })) if *kept == argv => {
+                note("kept", &format_args!("[provider.{name}], which was there already"));
+            }
+            (Added::Already, _) => {
+                let what = format!("there is a [provider.{name}] already, with another command");
+                return Err(Failure::refused(what)
+                    .hint(edit(place, "argv", &format!("provider.{name}")))
+                    .into());
+            }
         }
+        warn_if_missing(&argv);
         Ok(name)
     }
 
-    fn add_repository(
+    async fn add_repository(
         &self,
         text: &mut String,
         place: &Place,
@@ -123,7 +136,11 @@ impl Init {
         let config = Config::parse(text, &place.config)?;
         let same = |path: &Path| path.canonicalize().is_ok_and(|path| path == checkout.root);
         let known = config.azollas.iter().find(|azolla| azolla.repo_path().is_some_and(same));
+        if let Some(base) = &self.base {
+            check_branch(base).map_err(Failure::misnamed)?;
+        }
         if let Some(known) = known {
+            self.agrees_with(known, provider, place)?;
             if let (None, Some(provider)) = (&known.provider, provider) {
                 *text = set_provider(text, &place.config, &known.id, provider)?;
                 note("set", &format_args!("provider of [azolla.{}]", known.id));
@@ -132,8 +149,8 @@ impl Init {
         }
         let base = match &self.base {
             Some(base) => base.clone(),
-            None => checkout.base_branch().ok_or_else(|| {
-                Failure::new(format!("{repo} has no branch checked out")).hint("azolla init --base BRANCH")
+            None => checkout.base_branch().await?.ok_or_else(|| {
+                Failure::new(format!("{repo} has no branch checked out")).hint("azolla init --base main")
             })?,
         };
         check_branch(&base)?;
@@ -141,6 +158,48 @@ impl Init {
         (*text, _) = add_azolla(text, &place.config, &id, repo, &base, provider)?;
         note("added", &format_args!("[azolla.{id}] for {repo}, work starts from {base}"));
         Ok(Some(id))
+    }
+}
+
+impl Init {
+    /// Refuses flags that would change an azolla that is there: `init` leaves what is there as it is, and says so.
+    fn agrees_with(
+        &self,
+        known: &AzollaConfig,
+        provider: Option<&str>,
+        place: &Place,
+    ) -> Result<(), Failure> {
+        let section = format!("azolla.{}", known.id);
+        if let (Some(asked), Some(has)) = (&self.base, &known.base_branch)
+            && asked != has
+        {
+            let what = format!("{} is set up already, and its work starts from {has}", known.id);
+            return Err(Failure::refused(what).hint(edit(place, "base_branch", &section)));
+        }
+        if let (Some(asked), Some(has)) = (provider, &known.provider)
+            && asked != has
+        {
+            let what = format!("{} is set up already, and its work is done by {has}", known.id);
+            return Err(Failure::refused(what).hint(edit(place, "provider", &section)));
+        }
+        Ok(())
+    }
+}
+
+/// What to edit, where `init` changes nothing.
+fn edit(place: &Place, key: &str, section: &str) -> String {
+    format!("edit {key} of [{section}] in {}", place.config.display())
+}
+
+/// Says that a program is not there: it may well be installed later, so it is no reason to stop.
+fn warn_if_missing(argv: &[String]) {
+    let program = argv.first().map_or("", String::as_str);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if azolla_process::find(program.as_ref(), &path).is_none() {
+        let named = if program.contains('/') { "no program" } else { "not found on PATH" };
+        remark(&format!(
+            "warning: {program} is {named}; install it before the first run, or name it by its whole path"
+        ));
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct Limits {
     /// Print one JSON document instead of text.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl Limits {

@@ -4,7 +4,7 @@ pub(crate) mod line;
 
 use std::{collections::VecDeque, path::Path, process::ExitCode};
 
-use azolla_protocol::{AzollaId, EventId, JournalEntry, OutputId, RunId, SnapshotId, WorkOrderId};
+use azolla_protocol::{AzollaId, EventId, JournalEntry, WorkOrderId};
 use azolla_substrate::{JournalCursor, SubstrateError, SubstrateRead};
 use clap::Args;
 use serde_json::json;
@@ -22,8 +22,8 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla log\n  azolla log 4k2\n  azolla log --all --limit 200 --json")]
 pub(crate) struct Log {
-    /// Only this objective and its runs.
-    #[arg(value_name = "ID")]
+    /// Only this objective and its runs, or one of them.
+    #[arg(value_name = "ID|RUN")]
     id: Option<IdPart>,
 
     /// How many entries at the most.
@@ -36,7 +36,7 @@ pub(crate) struct Log {
 
     /// Print one JSON document, with the journal as it is stored.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     which: Which,
@@ -49,8 +49,11 @@ impl Log {
         let mut entries: Vec<(AzollaId, JournalEntry)> = Vec::new();
         match &self.id {
             Some(part) => {
-                let found = id::objective(&deployment, named, part).await?;
-                let journal = of_objective(&found).await?;
+                let (found, run) = id::workorder(&deployment, named, part).await?;
+                let journal = match run {
+                    Some(run) => of_run(&found, &run).await?,
+                    None => of_objective(&found).await?,
+                };
                 entries.extend(journal.into_iter().map(|entry| (found.azolla.id.clone(), entry)));
             }
             None => {
@@ -89,26 +92,26 @@ impl Log {
 
 /// Returns the journal of an objective and of all that derives from it.
 async fn of_objective(found: &Found) -> Result<Vec<JournalEntry>, SubstrateError> {
-    let read = found.read();
-    let mut entries = read.journal_of(found.id().as_str()).await?;
+    let mut entries = found.read().journal_of(found.id().as_str()).await?;
     for entry in 1..=found.stored.todo_entry {
         let Ok(event) = EventId::for_entry(found.id(), entry) else { continue };
-        let workorder = WorkOrderId::of(&event);
-        let derived = [
-            event.to_string(),
-            SnapshotId::of(&event).to_string(),
-            workorder.to_string(),
-            OutputId::of(&workorder).to_string(),
-            RunId::of(&workorder).to_string(),
-            format!("workorder:{workorder}"),
-            format!("event:{event}"),
-        ];
-        for id in derived {
-            entries.extend(read.journal_of(&id).await?);
-        }
+        entries.extend(of_run(found, &WorkOrderId::of(&event)).await?);
     }
     entries.sort_by_key(|entry| entry.seq);
     entries.dedup_by_key(|entry| entry.seq);
+    Ok(entries)
+}
+
+/// Returns the journal of what was made for one entry into TODO: ids derive from each other (W-5).
+async fn of_run(found: &Found, workorder: &WorkOrderId) -> Result<Vec<JournalEntry>, SubstrateError> {
+    let body = workorder.body();
+    let derived = ["evt", "snap", "wo", "out", "run"].map(|kind| format!("{kind}-{body}"));
+    let pauses = [format!("workorder:wo-{body}"), format!("event:evt-{body}")];
+    let mut entries = Vec::new();
+    for id in derived.iter().chain(&pauses) {
+        entries.extend(found.read().journal_of(id).await?);
+    }
+    entries.sort_by_key(|entry| entry.seq);
     Ok(entries)
 }
 

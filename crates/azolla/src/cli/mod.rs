@@ -1,5 +1,6 @@
 //! The command line: a file per subcommand.
 
+mod actions;
 mod demo;
 mod doctor;
 mod explain;
@@ -95,6 +96,32 @@ impl Arguments {
                     | Command::Verify(_)
             )
         )
+    }
+}
+
+impl Arguments {
+    /// Tells whether the caller reads one JSON document from stdout.
+    pub(crate) fn asks_for_json(&self) -> bool {
+        match &self.command {
+            None => self.resume.json,
+            Some(Command::Resume(command)) => command.json,
+            Some(Command::Doctor(command)) => command.json,
+            Some(Command::Objective(command)) => command.asks_for_json(),
+            Some(Command::Review(command)) => command.json,
+            Some(Command::Log(command)) => command.json,
+            Some(Command::Explain(command)) => command.json,
+            Some(Command::Trust(command)) => command.json,
+            Some(Command::Limits(command)) => command.json,
+            Some(Command::Verify(command)) => command.json,
+            Some(Command::Schema(command)) => command.json,
+            Some(
+                Command::Init(_)
+                | Command::Run(_)
+                | Command::Export(_)
+                | Command::Import(_)
+                | Command::Demo(_),
+            ) => false,
+        }
     }
 }
 

@@ -11,11 +11,11 @@ use clap::Args;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use self::desk::Desk;
+use self::desk::{Desk, Mark};
 use crate::{
-    config::Place,
+    config::{AzollaConfig, Place},
     deployment::Deployment,
-    home::{Home, Look},
+    home::Home,
     screen::{self, PLAIN, Page},
 };
 
@@ -34,19 +34,21 @@ impl Resume {
         let Some(deployment) = Deployment::at(place)? else {
             return self.nothing_yet();
         };
-        let store = if deployment.place.data.is_dir() {
-            Some(Home::open(&deployment.place.home_store())?)
-        } else {
-            None
+        // The page does without the mark of what was seen: a home that cannot be written is no reason for no page.
+        let store = match deployment.place.data.is_dir() {
+            true => Home::open(&deployment.place.home_store()).ok(),
+            false => None,
         };
-        let looks: Vec<Option<Look>> = deployment
-            .config
-            .azollas
-            .iter()
-            .map(|azolla| store.as_ref().map_or(Ok(None), |store| store.look(&azolla.id)))
-            .collect::<Result<_, _>>()?;
-        let azollas = deployment.config.azollas.iter().zip(looks);
-        let desks = join_all(azollas.map(|(azolla, look)| Desk::load(&deployment, azolla, look))).await;
+        let mark = |azolla: &AzollaConfig| {
+            let Some(store) = &store else { return Mark::default() };
+            let repo = azolla.repo.as_deref().unwrap_or_default();
+            Mark {
+                look: store.look(&azolla.id).ok().flatten(),
+                trusted_at: store.pinned_at(repo).ok().flatten(),
+            }
+        };
+        let azollas = deployment.config.azollas.iter();
+        let desks = join_all(azollas.map(|azolla| Desk::load(&deployment, azolla, mark(azolla)))).await;
         if self.json {
             screen::show_json("resume", document(&desks))?;
             return Ok(ExitCode::SUCCESS);
@@ -56,7 +58,8 @@ impl Resume {
         if let Some(store) = store {
             for desk in &desks {
                 if let Some(look) = desk.new_look() {
-                    store.looked(&desk.azolla_id, &look)?;
+                    // Not noted, it is news once more; the doctor tells what is wrong with the home.
+                    let _ = store.looked(&desk.azolla_id, &look);
                 }
             }
         }
@@ -83,7 +86,8 @@ fn document(desks: &[Desk]) -> Value {
         .iter()
         .map(|action| {
             json!({"azolla_id": action.azolla_id, "objective_id": action.objective_id, "title": action.title,
-                   "text": action.text, "command": action.command})
+                   "text": action.text, "command": action.command, "then": action.then,
+                   "by_hand": action.by_hand})
         })
         .collect();
     let azollas: Vec<_> = desks.iter().map(Desk::document).collect();

@@ -4,16 +4,17 @@ mod paths;
 
 use std::{path::Path, process::ExitCode};
 
+use azolla_control_plane::repo::paths_of;
 use azolla_protocol::{
-    CheckEvidence, CheckSubject, GateEvidence, GateResult, ObjectiveStatus, OutputBundle, RunRecord,
-    WorkOrderId, lifecycle,
+    CheckEvidence, CheckSubject, GateEvidence, GateResult, ObjectiveStatus, OutputBundle, PauseState,
+    RunRecord, WorkOrderId, lifecycle,
 };
 use clap::Args;
 use serde_json::json;
 
 use self::paths::protected_paths;
 use super::{
-    Which,
+    Which, actions,
     id::{self, Found, IdPart},
 };
 use crate::{
@@ -35,7 +36,7 @@ pub(crate) struct Review {
 
     /// Print one JSON document instead of text.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     /// Print it all at once, on a terminal too.
     #[arg(long)]
@@ -50,6 +51,8 @@ struct Reviewed {
     bundle: OutputBundle,
     run: Option<RunRecord>,
     evidence: Option<GateEvidence>,
+    /// How this run paused, which may be long over.
+    pause: Option<PauseState>,
     paths: Vec<String>,
 }
 
@@ -67,6 +70,7 @@ impl Review {
                 "run_record": result.run,
                 "output_bundle": result.bundle,
                 "gate_evidence": result.evidence,
+                "pause_state": result.pause,
                 "paths": result.paths,
                 "protected_paths": protected,
             });
@@ -100,8 +104,9 @@ async fn load(found: &Found, named: Option<WorkOrderId>) -> anyhow::Result<Revie
             Some(run) => read.evidence_of(&run.run_id).await?,
             None => None,
         };
-        let paths = paths::changed(&bundle.content);
-        return Ok(Reviewed { bundle, run, evidence, paths });
+        let paths = paths_of(&bundle.content);
+        let pause = read.pause_state(&format!("workorder:{id}")).await?;
+        return Ok(Reviewed { bundle, run, evidence, pause, paths });
     }
     let what = format!("{} has no result yet: it is {}", found.id(), status(&found.stored.objective));
     let hint = match found.stored.objective.status {
@@ -128,7 +133,7 @@ fn page(found: &Found, result: &Reviewed) -> Page {
         page.add(BAD, &format!("  {path}")).line(FAINT, &format!("  {why}"));
     }
     page.heading("Done when").block("  ", PLAIN, &objective.acceptance_criteria);
-    add_checks(&mut page, result.evidence.as_ref());
+    add_checks(&mut page, result);
     if !result.bundle.notes.trim().is_empty() {
         page.heading("Notes").block("  ", PLAIN, &result.bundle.notes);
     }
@@ -160,6 +165,9 @@ fn add_verdict(page: &mut Page, result: &Reviewed) {
                 .add(style, &format!("  {word}"))
                 .line(PLAIN, &format!(": {}", run.gate_reason));
             page.line(FAINT, &format!("  {}, worker took {took}", run.run_id));
+            if let Some(by_hand) = result.pause.as_ref().and_then(actions::by_hand) {
+                page.line(PLAIN, &format!("  {by_hand}"));
+            }
         }
         None => {
             page.heading("Result").line(PLAIN, &format!("  not judged yet; worker took {took}"));
@@ -167,11 +175,15 @@ fn add_verdict(page: &mut Page, result: &Reviewed) {
     }
 }
 
-fn add_checks(page: &mut Page, evidence: Option<&GateEvidence>) {
-    let Some(evidence) = evidence else { return };
+fn add_checks(page: &mut Page, result: &Reviewed) {
+    let (Some(evidence), Some(run)) = (&result.evidence, &result.run) else { return };
     page.heading("Checks");
     if evidence.checks.is_empty() {
-        page.line(FAINT, "  none are configured");
+        match run.gate_result {
+            GateResult::Pass => page.line(FAINT, "  none are configured"),
+            // They may be there and not trusted, or the gate ended before them: the reason says which.
+            GateResult::Fail => page.line(BAD, &format!("  none were run: {}", run.gate_reason)),
+        };
     }
     for check in &evidence.checks {
         let passed = check.exit_code == Some(0) && !check.timed_out;
@@ -193,7 +205,13 @@ fn outcome(check: &CheckEvidence) -> String {
     match (check.timed_out, check.exit_code) {
         (true, _) => format!("stopped at its time limit, {took}"),
         (false, Some(code)) => format!("exit {code}, {took}"),
-        (false, None) => format!("did not end by itself, {took}"),
+        (false, None) if check.output_tail.ends_with("was not found on PATH") => {
+            "not found on PATH".to_owned()
+        }
+        (false, None) if check.output_tail.contains(" cannot be started: ") => {
+            "could not be started".to_owned()
+        }
+        (false, None) => format!("ended by a signal, {took}"),
     }
 }
 
@@ -213,12 +231,27 @@ fn add_answers(page: &mut Page, found: &Found, result: &Reviewed) {
             page.command("  ", &format!("azolla objective confirm {id} --run {}", run.run_id));
             page.command(
                 "  ",
-                &format!("azolla objective reject {id} --run {} --feedback \"…\"", run.run_id),
+                &format!("azolla objective reject {id} --run {} --feedback \"what to change\"", run.run_id),
             );
         }
         (_, ObjectiveStatus::Blocked) => {
-            page.heading("Your answer").command("  ", &format!("azolla objective retry {id}"));
-            page.command("  ", &format!("azolla objective edit {id} --criteria \"…\""));
+            page.heading("Your answer");
+            // Of an earlier run, or once the operator has taken a step, it says nothing about now.
+            let key = format!("workorder:{}", result.bundle.metadata.work_order_id);
+            let current = result.pause.as_ref().filter(|_| found.stored.pause_key.as_ref() == Some(&key));
+            let continuing = actions::continuing(objective, current);
+            let trust = current.filter(|pause| actions::waits_for_trust(pause));
+            let first = trust.and_then(|pause| actions::split(pause.prioritized_actions.first()?));
+            if let Some((_, command)) = first {
+                page.command("  ", command);
+            }
+            if first.is_none_or(|(_, command)| !command.ends_with(&continuing)) {
+                page.command("  ", &continuing);
+            }
+            page.command(
+                "  ",
+                &format!("azolla objective edit {id} --criteria \"what has to hold instead\""),
+            );
         }
         _ => {}
     }

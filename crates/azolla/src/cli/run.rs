@@ -1,19 +1,21 @@
 //! `azolla run`: runs due work in the foreground.
 
 mod progress;
+mod signals;
 mod summary;
 
 use std::{path::Path, process::ExitCode, sync::Arc};
 
-use azolla_control_plane::poll::{self, Until};
-use azolla_protocol::AzollaType;
-use clap::Args;
-use tokio::{
-    signal::unix::{SignalKind, signal},
-    sync::watch,
+use azolla_control_plane::{
+    WorkerContext,
+    poll::{self, Until},
 };
+use azolla_protocol::{AzollaType, EventType};
+use azolla_substrate::SubstrateError;
+use clap::Args;
+use tokio::sync::watch;
 
-use self::progress::Progress;
+use self::{progress::Progress, signals::Signals};
 use super::Which;
 use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, screen::remark, workers};
 
@@ -24,7 +26,7 @@ use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, scre
                         azolla run                 until you stop it with Ctrl-C\n\n\
                         It can be stopped or killed at any time: the next run goes on where this one was.\n\
                         With --until-idle the exit code tells how things ended: 5 if a gate failed, 6 if a budget \
-                        was over, 4 if something could not run at all."
+                        was over, 4 if something could not run at all, 128 and the signal's number if it was stopped before that."
 )]
 pub(crate) struct Run {
     /// End when nothing is left but what waits for you.
@@ -64,14 +66,18 @@ impl Run {
         }
         let summary = summary::Summary::begin(&contexts).await?;
         let drawing = progress.draw(&contexts);
-        let signals = stop_on_signal(stop.clone())?;
+        let signals = Signals::stop(stop.clone())?;
         let until = if self.until_idle { Until::Idle } else { Until::Stopped };
-        let ended = poll::run(contexts, until, &stop).await;
-        signals.abort();
+        let ended = poll::run(contexts.clone(), until, &stop).await;
+        let interrupted = signals.end();
         drawing.end().await;
         ended?;
         let code = summary.show().await?;
-        Ok(if self.until_idle { code } else { ExitCode::SUCCESS })
+        Ok(match interrupted {
+            _ if !self.until_idle => ExitCode::SUCCESS,
+            Some(interrupted) if is_work_left(&contexts).await? => interrupted.into(),
+            _ => code,
+        })
     }
 
     fn azollas<'a>(&self, deployment: &'a Deployment) -> Result<Vec<&'a AzollaConfig>, Failure> {
@@ -83,22 +89,15 @@ impl Run {
     }
 }
 
-/// Ends the work in good order at the first signal, and at once at the second.
-fn stop_on_signal(stop: watch::Sender<bool>) -> std::io::Result<tokio::task::JoinHandle<()>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(tokio::spawn(async move {
-        for already in [false, true] {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-            if already {
-                // As a shell tells a signal; what is under way is taken up again by the next run.
-                std::process::exit(130);
-            }
-            remark("stopping; once more stops at once");
-            stop.send_replace(true);
+/// Tells whether anything is left that a run would go on with.
+async fn is_work_left(contexts: &[Arc<WorkerContext>]) -> Result<bool, SubstrateError> {
+    for context in contexts {
+        let read = context.read();
+        if read.stream().await?.open > 0
+            || !read.unprocessed_events(EventType::TicketReady, 1).await?.is_empty()
+        {
+            return Ok(true);
         }
-    }))
+    }
+    Ok(false)
 }

@@ -4,9 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::Context;
 use azolla_protocol::AzollaId;
-use azolla_substrate::{
-    Identity, Opening, PostgresSubstrate, SqliteSubstrate, Substrate, SubstrateRead, SystemClock,
-};
+use azolla_substrate::{Identity, Opening, PostgresSubstrate, SqliteSubstrate, Substrate, SystemClock};
 use clap::Args;
 
 use crate::{
@@ -22,7 +20,7 @@ pub(crate) struct StoreAddress {
     #[arg(long, value_name = "PATH|URL", env = "AZOLLA_STORE")]
     store: Option<String>,
 
-    /// The azolla.
+    /// The azolla; otherwise that of this directory's repository, or the only one.
     #[arg(long, value_name = "ID", env = "AZOLLA_ID")]
     azolla: Option<AzollaId>,
 }
@@ -30,17 +28,45 @@ pub(crate) struct StoreAddress {
 impl StoreAddress {
     /// Opens a Substrate that is there already.
     pub(crate) async fn open(&self, home: Option<&Path>) -> anyhow::Result<Arc<dyn Substrate>> {
-        let Some(address) = &self.store else {
-            let deployment = Deployment::load(home)?;
-            return deployment.open(self.configured(&deployment)?).await;
-        };
+        if let Some(store) = self.open_address().await? {
+            return Ok(store);
+        }
+        let deployment = Deployment::load(home)?;
+        let azollas = self.configured(&deployment)?;
+        match azollas[..] {
+            [only] => deployment.open(only).await,
+            _ => {
+                let ids: Vec<_> = azollas.iter().map(|azolla| azolla.id.as_str()).collect();
+                let hint = format!("add --azolla ID; configured: {}", ids.join(", "));
+                Err(Failure::usage("there is more than one azolla").hint(hint).into())
+            }
+        }
+    }
+
+    /// Opens the Substrate at the address, if one was given.
+    pub(crate) async fn open_address(&self) -> anyhow::Result<Option<Arc<dyn Substrate>>> {
+        let Some(address) = &self.store else { return Ok(None) };
         let store = self.open_as(address, Opening::Existing).await?;
         if let Some(expected) = &self.azolla {
-            let read: &dyn SubstrateRead = &*store;
-            let found = read.identity().await?.azolla_id;
+            let found = store.read().identity().await?.azolla_id;
             anyhow::ensure!(found == *expected, "the store belongs to {found}, not to {expected}");
         }
-        Ok(store)
+        Ok(Some(store))
+    }
+
+    /// Returns the azollas that may be meant where no address is given, of any type: the named one, else that of this
+    /// directory's repository, else all of them.
+    pub(crate) fn configured<'a>(
+        &self,
+        deployment: &'a Deployment,
+    ) -> Result<Vec<&'a AzollaConfig>, Failure> {
+        if let (None, Some(here)) = (&self.azolla, deployment.here()) {
+            return Ok(vec![here]);
+        }
+        match deployment.candidates(self.azolla.as_ref())? {
+            none if none.is_empty() => Err(Failure::not_found("no azolla is configured").hint("azolla init")),
+            azollas => Ok(azollas),
+        }
     }
 
     /// Opens a Substrate, or makes a new one for `found`, which has to be the azolla that was named, if one was.
@@ -58,6 +84,12 @@ impl StoreAddress {
         }
         let deployment = Deployment::load(home)?;
         let azolla = deployment.named(&found.azolla_id)?;
+        if let (None, Some(here)) = (&self.azolla, deployment.here())
+            && here.id != azolla.id
+        {
+            let what = format!("this is about {}, and the repository here is that of {}", azolla.id, here.id);
+            return Err(Failure::usage(what).hint(format!("add --azolla {}", azolla.id)).into());
+        }
         anyhow::ensure!(
             identity(azolla) == found,
             "{} is configured as {}, and this is about a {}",
@@ -68,20 +100,6 @@ impl StoreAddress {
         deployment.open_or_create(azolla).await
     }
 
-    /// The azolla that is meant where no address is given: any type will do.
-    fn configured<'a>(&self, deployment: &'a Deployment) -> Result<&'a AzollaConfig, Failure> {
-        let candidates = deployment.candidates(self.azolla.as_ref())?;
-        match candidates[..] {
-            [only] => Ok(only),
-            [] => Err(Failure::not_found("no azolla is configured").hint("azolla init")),
-            _ => {
-                let ids: Vec<_> = candidates.iter().map(|azolla| azolla.id.as_str()).collect();
-                let hint = format!("add --azolla ID; configured: {}", ids.join(", "));
-                Err(Failure::usage("there is more than one azolla").hint(hint))
-            }
-        }
-    }
-
     async fn open_as(&self, address: &str, opening: Opening) -> anyhow::Result<Arc<dyn Substrate>> {
         if address.starts_with("postgres://") || address.starts_with("postgresql://") {
             let named = match &opening {
@@ -90,6 +108,10 @@ impl StoreAddress {
             };
             let azolla_id = named.context("a PostgreSQL store needs --azolla ID")?.clone();
             return Ok(Arc::new(PostgresSubstrate::open(address, &azolla_id, opening).await?));
+        }
+        if matches!(opening, Opening::Existing) && !Path::new(address).exists() {
+            let what = format!("there is no store at {address}");
+            return Err(Failure::not_found(what).hint("check the path").into());
         }
         let clock = Arc::new(SystemClock);
         Ok(Arc::new(SqliteSubstrate::open(Path::new(address), opening, clock).await?))

@@ -27,3 +27,12 @@ pub(crate) fn who() -> String {
     let name: String = named.unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect();
     if name.trim().is_empty() { "operator".to_owned() } else { name }
 }
+
+/// Returns a word as a shell takes it, in quotes where it needs them.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+=%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

@@ -7,14 +7,14 @@ use std::{
 };
 
 use azolla_control_plane::repo::Repository;
-use azolla_protocol::{AzollaType, Clock};
+use azolla_protocol::{AzollaType, Clock, ObjectiveStatus};
 use azolla_substrate::SystemClock;
 use clap::Args;
 use serde_json::json;
 
-use super::Which;
+use super::{Which, actions};
 use crate::{
-    config::{REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile},
+    config::{AzollaConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile},
     deployment::Deployment,
     failure::Failure,
     home::Home,
@@ -34,7 +34,7 @@ pub(crate) struct Trust {
 
     /// Print one JSON document instead of text; pins only with --yes.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     which: Which,
@@ -68,19 +68,37 @@ impl Trust {
         if pins {
             store.pin(repo, &bytes, SystemClock.now())?;
         }
+        let trusted = already || pins;
+        let next = if trusted { waiting(&deployment, azolla).await? } else { Vec::new() };
         if self.json {
             let data = json!({"repo": repo, "base_branch": branch, "commit_sha": commit, "file": text,
-                              "trusted": already || pins});
+                              "trusted": trusted, "next": next});
             screen::show_json("trust", data)?;
-        } else if already {
-            remark("it is trusted already");
-        } else if pins {
-            remark("it counts from now on");
         } else {
-            remark("it does not count");
+            remark(match (already, pins) {
+                (true, _) => "it is trusted already",
+                (_, true) => "it counts from now on",
+                (false, false) => "it does not count",
+            });
+            for command in &next {
+                remark(&format!("next: {command}"));
+            }
         }
-        Ok(if already || pins { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if trusted { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Returns the commands that let those objectives go on that only waited for this.
+async fn waiting(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Vec<String>> {
+    let store = deployment.open(azolla).await?;
+    let mut commands = Vec::new();
+    for pause in store.read().current_pause_states().await? {
+        let Some(stored) = store.read().objective(&pause.objective_id).await? else { continue };
+        if stored.objective.status == ObjectiveStatus::Blocked && actions::waits_for_trust(&pause) {
+            commands.push(actions::continuing(&stored.objective, Some(&pause)));
+        }
+    }
+    Ok(commands)
 }
 
 /// Asks on the terminal; where there is none, nobody has agreed.

@@ -66,18 +66,34 @@ fn read_limits(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fau
     Ok(())
 }
 
-/// Reads `checks = [{name, command, time_ms}]`.
+/// Reads `checks = [{name, command, time_ms}]`. What the record of a gate could not hold is refused here.
 pub(super) fn checks(section: &Section<'_>) -> Result<Vec<CheckConfig>, Fault> {
+    let listed = section.list("checks")?;
+    if let (true, Some(span)) = (listed.len() > CHECKS_MAX, section.key("checks")) {
+        return Err(Fault::new(span, format!("there are more than {CHECKS_MAX} checks"))
+            .help("let one of them run several commands"));
+    }
     let mut checks: Vec<CheckConfig> = Vec::new();
-    for check in section.list("checks")? {
+    for check in listed {
         check.only(&["name", "command", "time_ms"])?;
         let (name, span) = check.needed_text("name")?;
+        if name.chars().count() > NAME_CHARS_MAX {
+            let what = format!("the name of a check has at most {NAME_CHARS_MAX} characters");
+            return Err(Fault::new(span, what));
+        }
         if checks.iter().any(|other| other.name == name) {
             return Err(Fault::new(span, format!("there is a check `{name}` already")));
         }
         let command = check.needed_words("command")?;
+        check.words_within("command", WORDS_MAX, WORD_CHARS_MAX)?;
         let time_ms = check.limit("time_ms", &limits::CHECK_MS)?;
         checks.push(CheckConfig { name, command, time_ms });
     }
     Ok(checks)
 }
+
+/// What the schema of gate_evidence has room for; a check is recorded twice, with the change and without it.
+const CHECKS_MAX: usize = 400;
+const NAME_CHARS_MAX: usize = 200;
+const WORDS_MAX: usize = 200;
+const WORD_CHARS_MAX: usize = 4096;

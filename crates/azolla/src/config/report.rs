@@ -55,6 +55,10 @@ impl Fault {
     }
 }
 
+/// The most characters of a line that are shown, and of those the most before the fault.
+const LINE_CHARS_MAX: usize = 160;
+const BEFORE_CHARS: usize = 40;
+
 /// Shows the line of a span, with the span underlined and a remark behind it.
 fn snippet(text: &str, path: &Path, span: &Range<usize>, help: Option<&str>) -> String {
     let begin = floor(text, span.start);
@@ -66,9 +70,13 @@ fn snippet(text: &str, path: &Path, span: &Range<usize>, help: Option<&str>) -> 
     let width = text[begin..end].chars().count().max(1);
     let gutter = " ".repeat(number.to_string().len());
     let line = plain(text[line_begin..line_end].trim_end());
+    // Of a line that goes on and on, what is around the fault.
+    let skipped = if line.chars().count() > LINE_CHARS_MAX { column.saturating_sub(BEFORE_CHARS) } else { 0 };
+    let line: String = line.chars().skip(skipped).take(LINE_CHARS_MAX).collect();
+    let width = width.min(LINE_CHARS_MAX - (column - skipped).min(LINE_CHARS_MAX - 1));
     let mut shown = format!("{gutter}--> {}:{number}:{}\n", path.display(), column + 1);
     let _ = writeln!(shown, "{gutter} |\n{number} | {line}");
-    let _ = write!(shown, "{gutter} | {}{}", " ".repeat(column), "^".repeat(width));
+    let _ = write!(shown, "{gutter} | {}{}", " ".repeat(column - skipped), "^".repeat(width));
     if let Some(help) = help {
         let _ = write!(shown, " {help}");
     }

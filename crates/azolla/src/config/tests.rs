@@ -132,6 +132,31 @@ fn every_fault_has_its_own_words() {
 }
 
 #[test]
+fn pf7_checks_that_the_record_of_a_gate_could_not_hold_are_refused() {
+    let check = |name: &str, word: &str, words: usize| {
+        format!("{{ name = \"{name}\", command = [{}] }}", vec![format!("\"{word}\""); words].join(", "))
+    };
+    let with = |checks: &str| format!("{APP}checks = [{checks}]\n");
+    let many =
+        |count: usize| (0..count).map(|n| check(&n.to_string(), "x", 1)).collect::<Vec<_>>().join(", ");
+    let (name, word) = ("n".repeat(200), "w".repeat(4096));
+    for good in [check(&name, "x", 1), check("a", &word, 1), check("a", "x", 200), many(400)] {
+        parse(&with(&good)).unwrap();
+    }
+    for (bad, part) in [
+        (check(&format!("{name}n"), "x", 1), "at most 200 characters"),
+        (check("a", &format!("{word}w"), 1), "has more than 4096 characters"),
+        (check("a", "x", 201), "has more than 200 words"),
+        (many(401), "there are more than 400 checks"),
+    ] {
+        let shown = parse(&with(&bad)).unwrap_err();
+        assert!(shown.contains(part) && shown.contains(" | ") && shown.contains('^'), "{part}: {shown}");
+        assert!(shown.lines().all(|line| line.chars().count() < 250), "{shown}");
+        assert!(RepositoryFile::parse(format!("checks = [{bad}]").as_bytes()).is_err(), "{part}");
+    }
+}
+
+#[test]
 fn t22_a_fault_shows_no_control_characters() {
     let shown = parse("\u{202e}x\u{202e} = 1\n").unwrap_err();
     assert!(shown.contains('^') && !shown.lines().skip(1).any(|line| line.contains('\u{202e}')), "{shown}");

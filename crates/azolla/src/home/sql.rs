@@ -26,6 +26,8 @@ pub(super) const SETTINGS: &str = "PRAGMA synchronous = FULL";
 
 pub(super) const PINNED: &str = "SELECT file FROM trust WHERE repo = ?1";
 
+pub(super) const PINNED_AT: &str = "SELECT pinned_at FROM trust WHERE repo = ?1";
+
 pub(super) const PIN: &str = "
     INSERT INTO trust (repo, file, pinned_at) VALUES (?1, ?2, ?3)
     ON CONFLICT (repo) DO UPDATE SET file = excluded.file, pinned_at = excluded.pinned_at";

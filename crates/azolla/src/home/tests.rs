@@ -18,6 +18,7 @@ fn pins_and_looks_are_kept() {
     }
     let home = Home::open(&path).unwrap();
     assert_eq!(home.pinned("/r").unwrap().as_deref(), Some(&b"two"[..]));
+    assert_eq!((home.pinned_at("/r").unwrap(), home.pinned_at("/s").unwrap()), (Some(at), None));
     assert_eq!(home.look(&id).unwrap(), Some(Look { cursor: "0:7".into(), at }));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -47,9 +47,29 @@ fn t22_a_page_holds_no_escape_but_ours() {
 #[test]
 fn times_are_told_in_their_largest_unit() {
     let at = |ms| Timestamp::from_millisecond(ms).unwrap();
-    assert_eq!(ago(at(0), at(90_000)), "1 min ago");
+    assert_eq!(ago(at(0), at(119_000)), "1 min ago");
     assert_eq!(ago(at(0), at(3 * 86_400_000)), "3 d ago");
     assert_eq!(ago(at(5_000), at(0)), "just now");
-    assert_eq!(duration(999), "999 ms");
     assert_eq!(day_and_time(at(0)), "1970-01-01 00:00:00");
+}
+
+#[test]
+fn durations_are_rounded_as_a_person_would() {
+    for (ms, shown) in [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (1_000, "1 s"),
+        (1_540, "1.5 s"),
+        (12_700, "13 s"),
+        (59_700, "1 min"),
+        (90_000, "1.5 min"),
+        (599_600, "10 min"),
+        (600_000, "10 min"),
+        (3_599_000, "1 h"),
+        (5_400_000, "1.5 h"),
+        (86_400_000, "1 d"),
+    ] {
+        assert_eq!(duration(ms), shown);
+    }
+    assert!(duration(u64::MAX).ends_with(" d"));
 }

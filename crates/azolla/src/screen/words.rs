@@ -17,20 +17,49 @@ pub(crate) fn status(objective: &Objective) -> &'static str {
     }
 }
 
-/// Returns a length of time in its largest unit.
+/// Returns a length of time, rounded to two digits or to whole ones of its unit.
 pub(crate) fn duration(ms: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
-    match UNITS.into_iter().find(|(length, _)| ms >= *length) {
-        Some((length, unit)) => format!("{} {unit}", ms / length),
-        None => format!("{ms} ms"),
+    if ms < 1_000 {
+        return format!("{ms} ms");
+    }
+    // The first unit in which it stays below the next one, rounded as it will be shown.
+    let unit = UNITS.iter().rev().find(|unit| {
+        let rounded = tenths(ms, unit.ms);
+        let next = UNITS.iter().rev().find(|next| next.ms > unit.ms);
+        next.is_none_or(|next| rounded.saturating_mul(unit.ms) < next.ms.saturating_mul(10))
+    });
+    let Unit { ms: length, name } = unit.unwrap_or(&UNITS[0]);
+    match tenths(ms, *length) {
+        tenths if tenths % 10 == 0 => format!("{} {name}", tenths / 10),
+        tenths => format!("{}.{} {name}", tenths / 10, tenths % 10),
     }
 }
 
-/// Returns how long ago `then` was.
+struct Unit {
+    ms: u64,
+    name: &'static str,
+}
+
+/// The largest first.
+const UNITS: [Unit; 4] = [
+    Unit { ms: 86_400_000, name: "d" },
+    Unit { ms: 3_600_000, name: "h" },
+    Unit { ms: 60_000, name: "min" },
+    Unit { ms: 1_000, name: "s" },
+];
+
+/// Counts tenths of a unit, rounded: single ones below ten units, and tens of them from there on.
+fn tenths(ms: u64, unit: u64) -> u64 {
+    let tenths = ms.saturating_mul(10).saturating_add(unit / 2) / unit;
+    if tenths < 100 { tenths } else { ms.saturating_add(unit / 2) / unit * 10 }
+}
+
+/// Returns how long ago `then` was, in its largest unit.
 pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
-    match age(then, now) {
-        ms if ms < 1_000 => "just now".to_owned(),
-        ms => format!("{} ago", duration(ms)),
+    let ms = age(then, now);
+    match UNITS.iter().find(|unit| ms >= unit.ms) {
+        Some(unit) => format!("{} {} ago", ms / unit.ms, unit.name),
+        None => "just now".to_owned(),
     }
 }
 

@@ -81,7 +81,8 @@ async fn verify_names_what_does_not_hold_and_exits_with_one() {
     let (code, stdout, _) = answer(&run(&["verify", "--json", "--store", &address(&world)]));
     let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &document["schema_version"], &document["kind"]), (1, &1.into(), &"findings".into()));
-    let missing = serde_json::json!({"invariant": 4, "resource": run_id, "what": "has no pause_state"});
+    let missing = serde_json::json!({"azolla_id": "az-test", "invariant": 4, "resource": run_id,
+                                     "what": "has no pause_state"});
     assert!(document["data"].as_array().unwrap().contains(&missing), "{stdout}");
 }
 
@@ -90,7 +91,7 @@ async fn bad_input_says_what_to_do() {
     let world = TestStore::new(Backend::Sqlite).await;
     let missing = beside(&world, "missing.sqlite");
     let cases = [
-        (vec!["verify", "--store", &missing], 1, "there is no store at"),
+        (vec!["verify", "--store", &missing], 3, "there is no store at"),
         (
             vec!["verify", "--store", "postgres://nobody@127.0.0.1:1/x", "--azolla", "az-a"],
             1,
@@ -119,7 +120,13 @@ fn schema_prints_what_the_program_checks() {
         let (code, schema, _) = answer(&run(&["schema", artifact]));
         let document: serde_json::Value = serde_json::from_str(&schema).unwrap();
         assert_eq!((code, document["additionalProperties"].as_bool()), (0, Some(false)), "{artifact}");
+        let (_, as_read, _) = answer(&run(&["schema", artifact, "--json"]));
+        let as_read: serde_json::Value = serde_json::from_str(&as_read).unwrap();
+        assert_eq!((&as_read["kind"], &as_read["data"]), (&"schema".into(), &document));
     }
+    let (_, listed, _) = answer(&run(&["schema", "--json"]));
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["data"].as_array().unwrap().len(), stdout.lines().count());
 }
 
 /// T42: a reader that goes away ends the program quietly.

@@ -89,6 +89,12 @@ fn a_command_that_says_nothing_is_a_usage_error() {
     for (arguments, part) in [
         (vec!["objective", "edit", &id], "there is nothing to change"),
         (vec!["objective", "new", " "], "the title is empty"),
+        (vec!["objective", "new", &"x".repeat(501)], "the title has more than 500 characters"),
+        (vec!["objective", "new", "one\ntwo"], "the title has more than one line"),
+        (vec!["objective", "edit", &id, "--title", "one\ntwo"], "the title has more than one line"),
+        (vec!["objective", "new", "x", "--base", "a..b"], "reads like a revision"),
+        (vec!["objective", "edit", &id, "--base=--x"], "base branch"),
+        (vec!["objective", "edit", &id, "--repo=ext::sh -c id"], "transport helper"),
         (vec!["objective", "block", &id, "--reason", " "], "a reason is needed"),
         (vec!["objective", "retry", &id, "--budget-ms", "0"], "budget_patch_ms must be 1 to 86400000"),
         (vec!["objective", "new", "x", "--urgency", "5"], "0..=4"),
@@ -117,7 +123,7 @@ fn any_unique_part_of_an_id_is_enough() {
     let refused = world.azolla(&["objective", "show", "zzzz"]).refused(3);
     assert_eq!(refused, "error: there is no objective zzzz\nhint: azolla objective list --all\n");
     let refused = world.azolla(&["explain", &format!("run-{body}-7")]).refused(3);
-    assert!(refused.contains("has no run 7"), "{refused}");
+    assert!(refused.contains(&format!("there is no run run-{body}-7")), "{refused}");
 }
 
 #[test]
@@ -169,4 +175,38 @@ fn t18_odd_ids_are_refused_at_the_door_and_the_store_is_unchanged() {
         world.azolla(&["objective", "new", "x", &format!("--azolla={odd}")]).refused(2);
     }
     assert_eq!(world.azolla(&["export", "--azolla", "az-app"]).ok(), before);
+}
+
+#[test]
+fn an_id_that_cannot_be_written_to_stdout_is_told_on_stderr() {
+    let world = world();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = world.command(&world.path(""), &["objective", "new", "Once"]);
+    let output = command.env("AZOLLA_HOME", world.home()).stdout(full).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    let all = world.azolla(&["objective", "list", "--json"]).json("objectives");
+    let id = all[0]["objective_id"].as_str().unwrap();
+    assert_eq!((output.status.code(), all.as_array().unwrap().len()), (Some(1), 1));
+    assert!(told.starts_with(&format!("{id} was created; ")), "{told}");
+}
+
+#[test]
+fn an_error_is_a_document_too_where_json_is_asked_for() {
+    let world = world();
+    for (arguments, code, part) in [
+        (vec!["objective", "show", "zzzz", "--json"], 3, "there is no objective zzzz"),
+        (vec!["review", "zzzz", "--json"], 3, "there is no objective zzzz"),
+        (vec!["log", "--json", "--azolla", "az-none"], 3, "there is no azolla az-none"),
+        (vec!["review", "--json"], 2, "required arguments"),
+    ] {
+        let answer = world.azolla(&arguments);
+        let document: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+        assert_eq!((&document["schema_version"], &document["kind"]), (&1.into(), &"error".into()));
+        let data = &document["data"];
+        assert_eq!((answer.code, &data["exit_code"]), (code, &code.into()), "{data}");
+        assert!(data["message"].as_str().unwrap().contains(part) && answer.stderr.contains(part), "{data}");
+    }
+    let answer = world.azolla(&["objective", "show", "zzzz", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+    assert_eq!(document["data"]["hint"], "azolla objective list --all");
 }

@@ -121,3 +121,40 @@ fn a_store_that_is_gone_is_a_line_and_not_the_end_of_the_page() {
         "{page}"
     );
 }
+
+#[test]
+fn a_home_that_takes_no_mark_still_has_its_page() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init"]).ok();
+    world.objective("One", "c");
+    // Nothing can be written to a directory, whoever asks.
+    for file in ["home.sqlite", "home.sqlite-wal", "home.sqlite-shm"] {
+        let _ = fs::remove_file(world.home().join(file));
+    }
+    fs::create_dir(world.home().join("home.sqlite")).unwrap();
+    let answer = world.azolla(&[]);
+    assert_eq!(answer.stderr, "");
+    assert!(answer.ok().starts_with("Waiting for you\n  1. Let it run: One\n"));
+    world.azolla(&["--json"]).json("resume");
+    let told = world.azolla(&["doctor"]);
+    assert!(told.code == 1 && told.stdout.contains("home store"), "{}", told.stdout);
+}
+
+/// S-h: whatever blocked it, the page names the command that lets it go on.
+#[test]
+fn s_h_a_blocked_objective_shows_how_to_look_and_how_to_go_on() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init"]).ok();
+    let id = world.objective("One", "c");
+    world.azolla(&["objective", "block", &id, "--reason", "waits"]).ok();
+    let page = world.azolla(&[]).ok();
+    let expected = format!(
+        "Waiting for you\n  1. See what it waits for: One\n     azolla objective show {id}\n     then: azolla objective \
+         unblock {id}\n"
+    );
+    assert!(page.starts_with(&expected), "{page}");
+    let action = world.azolla(&["--json"]).json("resume")["next_actions"][0].clone();
+    assert_eq!(action["then"], format!("azolla objective unblock {id}"));
+}

@@ -4,9 +4,10 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     path::Path,
-    process::Stdio,
+    process::{Child, Command, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::world::{World, git};
@@ -186,14 +187,36 @@ fn r13_the_repositorys_file_counts_only_once_it_is_pinned() {
     assert_eq!(world.azolla(&["run", "--until-idle"]).code, 5);
     assert!(!first.exists(), "a check of an untrusted file ran");
     let page = world.azolla(&[]).ok();
-    assert!(page.contains("     azolla trust --azolla az-app\n"), "{page}");
+    let leads_on = |screen: &str| {
+        let trust = screen.find("azolla trust --azolla az-app");
+        trust.is_some_and(|at| screen[at..].contains(&format!("azolla objective retry {id}\n")))
+    };
+    assert!(leads_on(&page), "{page}");
+    let reviewed = world.azolla(&["review", &id]).ok();
+    assert!(
+        reviewed.contains("none were run: the checks cannot be run: the repository's .azolla.toml is not")
+    );
+    assert!(leads_on(reviewed.split_once("Your answer\n").unwrap().1), "{reviewed}");
+    let told = world.azolla(&["doctor"]);
+    assert!(told.code == 1 && told.stdout.contains("do: azolla trust --azolla az-app"), "{}", told.stdout);
     let asked = world.azolla(&["trust"]);
     assert_eq!((asked.code, asked.stdout.contains("touch")), (2, true), "{}", asked.stderr);
-    world.azolla(&["trust", "--yes"]).ok();
-    assert_eq!(world.azolla(&["trust", "--json"]).json("trust")["trusted"], true);
+    let trusted = world.azolla(&["trust", "--yes"]);
+    assert_eq!(trusted.stderr, format!("it counts from now on\nnext: azolla objective retry {id}\n"));
+    // What is done is not asked for again.
+    let page = world.azolla(&[]).ok();
+    let next = format!(
+        "  1. Run it again, .azolla.toml is trusted now: Add a line\n     azolla objective retry {id}\n"
+    );
+    assert!(page.contains(&next) && !page.contains("azolla trust"), "{page}");
+    let trusted = world.azolla(&["trust", "--json"]).json("trust");
+    assert_eq!(trusted["trusted"], true);
+    assert_eq!(trusted["next"], serde_json::json!([format!("azolla objective retry {id}")]));
+    assert!(world.azolla(&["doctor"]).ok().contains("1 of the trusted .azolla.toml"));
     world.azolla(&["objective", "retry", &id]).ok();
     world.azolla(&["run", "--until-idle"]).ok();
     assert!(first.exists());
+    assert_eq!(world.azolla(&["trust"]).stderr, "it is trusted already\n");
     // Another file is another question.
     file(&second.display().to_string());
     world.approved("Add another line");
@@ -228,21 +251,178 @@ fn w5_two_runs_at_once_yield_one_result() {
     assert_eq!(world.azolla(&["verify", "--azolla", "az-app"]).ok(), "Everything holds.\n");
 }
 
-/// C-6: what was stopped in good order is taken up at once by the next run.
+/// PF-3b: a repository that moved is named anew, in the configuration and for the objective.
 #[test]
-fn c6_a_run_that_is_interrupted_gives_its_work_back() {
-    let world = World::with_worker("cat > /dev/null; exec tail -f /dev/null\n");
+fn pf3b_an_objective_follows_its_repository() {
+    let world = World::with_worker(TWO_FILES);
     let id = world.approved("Add a line");
-    let mut command = world.command(&world.path(""), &["run"]);
+    let (app, moved) = (world.path("app"), world.path("moved"));
+    fs::rename(&app, &moved).unwrap();
+    let config = fs::read_to_string(world.config()).unwrap();
+    let (from, to) = (app.display().to_string(), moved.display().to_string());
+    fs::write(world.config(), config.replace(&format!("{from:?}"), &format!("{to:?}"))).unwrap();
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 4);
+    let page = world.azolla(&[]).ok();
+    assert!(page.contains(&format!("azolla objective edit {id} --repo ")), "{page}");
+    assert!(page.contains(&format!("azolla objective retry {id}\n")), "{page}");
+    let retried = world.azolla(&["objective", "retry", &id]);
+    let hint = format!("hint: azolla objective edit {id} --repo {to}, if it should be the same\n");
+    assert!(retried.stderr.contains(&hint), "{}", retried.stderr);
+    // A path from here, and another spelling of the same place, are the place.
+    let edited = world.azolla_in(&moved, &["objective", "edit", &id, "--repo", "../moved/."]);
+    assert!(edited.stderr.contains("its approval is withdrawn"), "{}", edited.stderr);
+    let stored = world.azolla(&["objective", "show", &id, "--json"]).json("objective");
+    assert_eq!(stored["metadata"]["repo_ref"], to);
+    world.azolla(&["objective", "approve", &id]).ok();
+    world.azolla(&["run", "--until-idle"]).ok();
+    assert_eq!(git(&moved, &["show", &format!("azolla/{id}:a.txt")]), "one\ntwo\n");
+}
+
+/// G-2: a branch that is checked out stays as it is, and every screen says how to get the result.
+#[test]
+fn g2_a_branch_that_could_not_be_published_is_told_everywhere() {
+    let world = World::with_worker(TWO_FILES);
+    let id = world.approved("Add a line");
+    git(&world.path("app"), &["checkout", "--quiet", "-b", &format!("azolla/{id}")]);
+    world.azolla(&["run", "--until-idle"]).ok();
+    let by_hand = world.azolla(&["--json"]).json("resume")["next_actions"][0]["by_hand"].clone();
+    let by_hand = by_hand.as_str().unwrap();
+    assert!(by_hand.starts_with("Fetch the branch by hand (") && by_hand.contains("): git "), "{by_hand}");
+    let page = world.azolla(&[]).ok();
+    assert!(page.contains(&format!("     azolla review {id}\n     {by_hand}\n")), "{page}");
+    let reviewed = world.azolla(&["review", &id]).ok();
+    assert!(reviewed.contains(&format!("  {by_hand}\n")), "{reviewed}");
+    let confirmed = world.azolla(&["objective", "confirm", &id]);
+    assert_eq!(confirmed.stderr, format!("{id} is confirmed. {by_hand}\n"));
+}
+
+#[test]
+fn any_unique_part_of_a_runs_id_is_enough() {
+    let world = World::with_worker(TWO_FILES);
+    let id = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let body = id.strip_prefix("obj-").unwrap();
+    let end = format!("{}-1", &body[body.len() - 3..]);
+    for part in [format!("run-{body}-1"), format!("run-{body}"), format!("wo-{}", &body[..8]), end] {
+        assert!(world.azolla(&["explain", &part]).ok().contains("PASS"), "{part}");
+        assert!(world.azolla(&["review", &part]).ok().contains("passed"), "{part}");
+        let log = world.azolla(&["log", &part, "--all"]).ok();
+        assert!(log.contains(&format!("run-{body}-1")) && !log.contains("was described"), "{part}: {log}");
+    }
+    world.azolla(&["objective", "reject", &id, "--feedback", "again"]).ok();
+    world.azolla(&["run", "--until-idle"]).ok();
+    let refused = world.azolla(&["review", &format!("run-{body}")]).refused(2);
+    assert!(
+        refused.contains(&format!("run-{body}-2")) && refused.contains("is a part of 2 ids"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn pf7_how_a_check_ended_is_told_in_words() {
+    let world = World::with_worker(TWO_FILES);
+    let config = fs::read_to_string(world.config()).unwrap();
+    let checks = "base_branch = \"main\"\nchecks = [{ name = \"gone\", command = [\"no-such-check\", \"-x\"] }, \
+                  { name = \"killed\", command = [\"sh\", \"-c\", \"kill -KILL $$\"] }]";
+    fs::write(
+        world.config(),
+        config.replacen("\nbase_branch = \"main\"\nprovider", &format!("\n{checks}\nprovider"), 1),
+    )
+    .unwrap();
+    let id = world.approved("Add a line");
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 5);
+    let page = world.azolla(&["review", &id]).ok();
+    assert!(page.contains("no-such-check -x (not found on PATH)\n"), "{page}");
+    assert!(page.contains("kill -KILL $$ (ended by a signal, "), "{page}");
+}
+
+/// Invariant 11: the stored patch gives the attempt's commit.
+#[test]
+fn g1_verify_rebuilds_every_patch_where_it_is_asked_to() {
+    let world = World::with_worker(TWO_FILES);
+    let id = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let app = world.path("app");
+    assert_eq!(world.azolla_in(&app, &["verify", "--git"]).ok(), "Everything holds.\n");
+    // The patch is another one, and everything that the store alone can tell still fits.
+    let store = rusqlite::Connection::open(world.home().join("azollas/az-app.sqlite")).unwrap();
+    let triggers: Vec<String> = store
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'output_bundle'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    for trigger in triggers {
+        store.execute_batch(&format!("DROP TRIGGER \"{trigger}\"")).unwrap();
+    }
+    let changed =
+        store.execute("UPDATE output_bundle SET document = replace(document, '+two', '+ten')", []).unwrap();
+    assert_eq!(changed, 1);
+    drop(store);
+    assert_eq!(world.azolla_in(&app, &["verify"]).ok(), "Everything holds.\n");
+    let found = world.azolla_in(&app, &["verify", "--git"]);
+    let body = id.strip_prefix("obj-").unwrap();
+    let expected = format!("invariant 11: out-{body}-1 gives commit ");
+    assert!(found.code == 1 && found.stdout.starts_with(&expected), "{}{}", found.stdout, found.stderr);
+}
+
+/// Starts `azolla run` and returns it, with what it says, once the worker is running.
+fn working(world: &World, arguments: &[&str]) -> (Child, impl Iterator<Item = String> + use<>) {
+    started(world, world.command(&world.path(""), arguments))
+}
+
+fn started(world: &World, mut command: Command) -> (Child, impl Iterator<Item = String> + use<>) {
     let mut child = command.env("AZOLLA_HOME", world.home()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(told.any(|line| line.contains("the worker is running")));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)
-        .unwrap();
-    assert!(told.any(|line| line.contains("stopping; once more stops at once")));
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    (child, told)
+}
+
+const STANDS_STILL: &str = "cat > /dev/null; exec tail -f /dev/null\n";
+
+/// C-6: what was stopped in good order is taken up at once by the next run.
+#[test]
+fn c6_a_run_that_is_interrupted_gives_its_work_back() {
+    let world = World::with_worker(STANDS_STILL);
+    let id = world.approved("Add a line");
+    for signal in [Signal::INT, Signal::HUP] {
+        let (mut child, mut told) = working(&world, &["run"]);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert!(told.any(|line| line.contains("stopping; once more stops at once")));
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{signal:?}");
+    }
     world.script("worker.sh", TWO_FILES);
     world.azolla(&["run", "--until-idle"]).ok();
     let cycles = world.azolla(&["explain", &id, "--json"]).json("explanation")["cycles"].clone();
     assert_eq!(cycles.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_run_until_idle_that_was_stopped_before_does_not_say_that_all_is_well() {
+    let world = World::with_worker(STANDS_STILL);
+    world.approved("Add a line");
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
+        let (mut child, mut told) = working(&world, &["run", "--until-idle"]);
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert!(told.any(|line| line.contains("stopping; once more stops at once")));
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal:?}");
+    }
+}
+
+/// Who starts it with nohup has said that it outlives the terminal.
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let world = World::with_worker(STANDS_STILL);
+    world.approved("Add a line");
+    #[expect(clippy::disallowed_methods, reason = "a shell that ignores a signal, as nohup does")]
+    let mut command = Command::new("sh");
+    let run = format!("trap '' HUP; exec {} run --until-idle", env!("CARGO_BIN_EXE_azolla"));
+    command.args(["-c", &run]).current_dir(world.path(""));
+    let (mut child, _told) = started(&world, command);
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    assert_eq!(u64::from_str_radix(ignored.trim(), 16).unwrap() & 1, 1, "{ignored}");
 }

@@ -69,6 +69,8 @@ fn every_read_has_one_json_document() {
         (vec!["log", &id, "--all"], "journal"),
         (vec!["explain", &id], "explanation"),
         (vec!["verify", "--azolla", "az-app"], "findings"),
+        (vec!["schema"], "schemas"),
+        (vec!["schema", "objective"], "schema"),
     ] {
         let answer = world.azolla(&[arguments.clone(), vec!["--json"]].concat());
         assert_eq!(answer.stderr, "", "{arguments:?}");

@@ -63,13 +63,13 @@ fn init_asks_for_a_branch_where_none_is_checked_out() {
     let app = world.repository("app");
     git(&app, &["checkout", "--quiet", "--detach"]);
     let refused = world.azolla_in(&app, &["init"]).refused(1);
-    assert!(refused.ends_with("has no branch checked out\nhint: azolla init --base BRANCH\n"), "{refused}");
+    assert!(refused.ends_with("has no branch checked out\nhint: azolla init --base main\n"), "{refused}");
     world.azolla_in(&app, &["init", "--base", "main"]).ok();
     for branch in ["--upload-pack=x", "a..b", "x.lock"] {
         let other = world.path("odd");
         let _ = fs::remove_dir_all(&other);
         world.repository("odd");
-        let refused = world.azolla_in(&other, &["init", &format!("--base={branch}")]).refused(1);
+        let refused = world.azolla_in(&other, &["init", &format!("--base={branch}")]).refused(2);
         assert!(refused.contains("branch"), "{refused}");
     }
 }
@@ -200,11 +200,82 @@ fn export_import_and_verify_take_an_azolla_of_the_configuration() {
     assert_eq!(world.azolla(&["verify", "--azolla", "az-app"]).ok(), "Everything holds.\n");
     let refused = world.azolla(&["export"]).refused(2);
     assert!(refused.contains("hint: add --azolla ID; configured: az-app, az-taskmgmt"), "{refused}");
-    assert_eq!(world.azolla_in(&app, &["export", "--azolla", "az-app"]).ok(), exported);
+    // Inside a repository they mean its azolla, as every command does.
+    assert_eq!(world.azolla_in(&app, &["export"]).ok(), exported);
+    assert_eq!(world.azolla_in(&app, &["verify"]).ok(), "Everything holds.\n");
     fs::remove_file(world.home().join("azollas/az-app.sqlite")).unwrap();
-    let refused = world.azolla(&["verify", "--azolla", "az-app"]).refused(1);
+    let refused = world.azolla_in(&app, &["verify"]).refused(3);
     assert!(refused.contains("az-app has no store at") && refused.contains("hint: azolla init"), "{refused}");
     let archive = world.script("archive.jsonl", &exported).display().to_string();
-    world.azolla(&["import", &archive]).ok();
+    let other = world.repository("other");
+    world.azolla_in(&other, &["init"]).ok();
+    fs::remove_file(world.home().join("azollas/az-app.sqlite")).unwrap();
+    let refused = world.azolla_in(&other, &["import", &archive]).refused(2);
+    assert!(refused.ends_with("hint: add --azolla az-app\n"), "{refused}");
+    world.azolla_in(&app, &["import", &archive]).ok();
     assert_eq!(world.azolla(&["export", "--azolla", "az-app"]).ok(), exported);
+}
+
+#[test]
+fn verify_outside_of_every_repository_checks_all_azollas() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init"]).ok();
+    assert_eq!(
+        world.azolla(&["verify"]).ok(),
+        "az-app\nEverything holds.\n\naz-taskmgmt\nEverything holds.\n"
+    );
+    // One that cannot be opened is no reason not to look at the others.
+    fs::remove_file(world.home().join("azollas/az-app.sqlite")).unwrap();
+    let answer = world.azolla(&["verify"]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (3, "az-taskmgmt\nEverything holds.\n"));
+    assert!(answer.stderr.contains("az-app cannot be checked: az-app has no store at"), "{}", answer.stderr);
+    let refused = world.azolla(&["verify", "--git", "--azolla", "az-taskmgmt"]).refused(2);
+    assert!(refused.contains("--git needs a repository"), "{refused}");
+    world.azolla(&["verify", "--git", "--store", "x.sqlite"]).refused(2);
+}
+
+#[test]
+fn init_refuses_what_would_change_an_azolla_and_says_what_to_edit() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init", "--base", "main", "--provider-command", "sh -c 'true'"]).ok();
+    let before = fs::read_to_string(world.config()).unwrap();
+    for (arguments, edit) in [
+        (["--base", "dev"], "base_branch of [azolla.az-app]"),
+        (["--provider-command", "sh -c 'false'"], "argv of [provider.sh]"),
+        (["--provider-command", "env x"], "provider of [azolla.az-app]"),
+    ] {
+        let refused = world.azolla_in(&app, &[&["init"], &arguments[..]].concat()).refused(4);
+        let hint = format!("hint: edit {edit} in {}\n", world.config().display());
+        assert!(refused.ends_with(&hint), "{refused}");
+        assert_eq!(fs::read_to_string(world.config()).unwrap(), before, "{arguments:?}");
+    }
+    world.azolla_in(&app, &["init", "--base", "main"]).ok();
+}
+
+#[test]
+fn init_warns_of_a_program_that_is_not_there() {
+    let world = World::new();
+    let app = world.repository("app");
+    let set_up = world.azolla_in(&app, &["init", "--provider-command", "no-such-agent {prompt_file}"]);
+    assert!(set_up.stderr.starts_with("warning: no-such-agent is not found on PATH"), "{}", set_up.stderr);
+    set_up.ok();
+}
+
+#[test]
+fn init_finds_the_branch_of_a_repository_without_files_for_refs() {
+    let world = World::new();
+    let app = world.path("app");
+    fs::create_dir(&app).unwrap();
+    git(&app, &["init", "--quiet", "--ref-format=reftable", "--initial-branch=trunk"]);
+    world.commit(&app);
+    let shown = world.azolla_in(&app, &["init"]).ok();
+    assert!(shown.contains("work starts from trunk"), "{shown}");
+    git(&app, &["checkout", "--quiet", "-b", "topic"]);
+    git(&app, &["update-ref", "refs/remotes/origin/trunk", "HEAD"]);
+    git(&app, &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk"]);
+    fs::remove_file(world.config()).unwrap();
+    let shown = world.azolla_in(&app, &["init"]).ok();
+    assert!(shown.contains("work starts from trunk"), "{shown}");
 }

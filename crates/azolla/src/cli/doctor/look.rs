@@ -8,7 +8,10 @@ use azolla_protocol::AzollaType;
 
 use super::Line;
 use crate::{
-    config::{AzollaConfig, Place, ProviderConfig, Unsafe},
+    config::{
+        AzollaConfig, Place, ProviderConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile,
+        Unsafe,
+    },
     deployment::{self, Deployment},
     home::Home,
     workers,
@@ -123,6 +126,7 @@ pub(super) async fn azolla(deployment: &Deployment, azolla: &AzollaConfig) -> Ve
         let mirror = deployment.place.mirror(&azolla.id);
         lines.push(Line::good(format!("{} mirror", azolla.id), mirror.display().to_string()));
         lines.push(worker(deployment, azolla));
+        lines.extend(checks(deployment, azolla).await);
     }
     lines
 }
@@ -144,11 +148,41 @@ async fn repository(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::R
     ))
 }
 
+/// Would the gate have checks to run? None of ours where the repository cannot be read: its own line says so.
+async fn checks(deployment: &Deployment, azolla: &AzollaConfig) -> Option<Line> {
+    let name = format!("{} checks", azolla.id);
+    if !azolla.checks.is_empty() {
+        return Some(Line::good(name, format!("{} of the configuration", azolla.checks.len())));
+    }
+    let repository = deployment.repository(azolla).ok()?;
+    let commit = repository.base(azolla.base_branch.as_deref()?).await.ok()?;
+    let bytes = match repository.file(&commit, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX).await {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Some(Line::good(name, "none are configured")),
+        Err(error) => {
+            return Some(Line::bad(name, error.to_string(), format!("correct {REPOSITORY_FILE}")));
+        }
+    };
+    let pinned = Home::open(&deployment.place.home_store()).ok()?.pinned(azolla.repo.as_deref()?).ok()?;
+    if pinned.as_ref() != Some(&bytes) {
+        let state = format!("{REPOSITORY_FILE} is not trusted: runs will stop at their gate");
+        return Some(Line::bad(name, state, format!("azolla trust --azolla {}", azolla.id)));
+    }
+    Some(match RepositoryFile::parse(&bytes) {
+        Ok(file) => Line::good(name, format!("{} of the trusted {REPOSITORY_FILE}", file.checks.len())),
+        Err(problem) => Line::bad(name, problem.to_string(), format!("correct {REPOSITORY_FILE}")),
+    })
+}
+
 fn worker(deployment: &Deployment, azolla: &AzollaConfig) -> Line {
     let name = format!("{} worker", azolla.id);
     match deployment.provider_name(azolla) {
         Ok(provider) => Line::good(name, provider),
-        Err(error) => Line::of(&name, Err(error.into()), "azolla init --provider-command 'COMMAND'"),
+        Err(error) => Line::of(
+            &name,
+            Err(error.into()),
+            "azolla init --provider-command 'my-agent --file {prompt_file}'",
+        ),
     }
 }
 

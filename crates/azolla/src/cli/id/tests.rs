@@ -27,9 +27,12 @@ fn a_part_is_a_beginning_or_an_end() {
 }
 
 #[test]
-fn a_derived_id_names_its_objective_and_its_run() {
-    assert_eq!(derived("run-abc-x-2"), Some(("abc-x", 2)));
-    assert_eq!(derived("wo-abc-10"), Some(("abc", 10)));
-    assert_eq!(derived("obj-abc-1"), None);
-    assert_eq!(derived("run-abc"), None);
+fn a_run_is_named_by_any_part_of_the_ids_of_its_entry() {
+    let id = WorkOrderId::new("wo-abc123-2").unwrap();
+    for part in ["run-abc123-2", "wo-abc", "run-a", "evt-abc123-2", "abc123-2", "c123-2", "-2", "abc"] {
+        assert!(is_part_of_run(part, &id), "{part}");
+    }
+    for part in ["run-bc", "run-abc123-22", "abc123-1", "obj-abc123", "123"] {
+        assert!(!is_part_of_run(part, &id), "{part}");
+    }
 }

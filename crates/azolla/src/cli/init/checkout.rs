@@ -1,7 +1,16 @@
-//! The repository around a directory, and its default branch, read from git's own files. The program itself is not
-//! needed for that, and a repository's configuration is never obeyed here.
+//! The repository around a directory, and its default branch, read from git's own files. Where refs are not in files
+//! (reftable), git itself is asked; it runs nothing of the repository's for that.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits};
+
+use crate::deployment::git;
 
 /// A repository that was found.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,9 +46,52 @@ impl Checkout {
     }
 
     /// Returns the branch that others start from: that of `origin` if it is here too, else the one checked out.
-    pub(super) fn base_branch(&self) -> Option<String> {
-        let origin = points_to(&self.common().join("refs/remotes/origin/HEAD"), "refs/remotes/origin/");
-        origin.filter(|branch| self.has(branch)).or_else(|| points_to(&self.git.join("HEAD"), "refs/heads/"))
+    pub(super) async fn base_branch(&self) -> anyhow::Result<Option<String>> {
+        if self.common().join("reftable").is_dir() {
+            return self.base_branch_by_git().await;
+        }
+        let origin = points_to(&self.common().join("refs/remotes/origin/HEAD"), ORIGIN);
+        Ok(origin.filter(|branch| self.has(branch)).or_else(|| points_to(&self.git.join("HEAD"), HEADS)))
+    }
+
+    async fn base_branch_by_git(&self) -> anyhow::Result<Option<String>> {
+        let origin = self.ask(&["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).await?;
+        if let Some(branch) = origin.as_deref().and_then(|name| name.strip_prefix(ORIGIN)) {
+            let name = format!("{HEADS}{branch}");
+            if self.ask(&["rev-parse", "--quiet", "--verify", &name]).await?.is_some() {
+                return Ok(Some(branch.to_owned()));
+            }
+        }
+        let head = self.ask(&["symbolic-ref", "--quiet", "HEAD"]).await?;
+        Ok(head.and_then(|name| name.strip_prefix(HEADS).map(str::to_owned)))
+    }
+
+    /// Returns the line that git answers with; none if it has none.
+    async fn ask(&self, arguments: &[&str]) -> anyhow::Result<Option<String>> {
+        let mut directory = OsString::from("--git-dir=");
+        directory.push(&self.git);
+        let fixed = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C")];
+        let program = Program {
+            path: git()?,
+            arguments: std::iter::once(directory).chain(arguments.iter().map(OsString::from)).collect(),
+            directory: self.root.clone(),
+            environment: fixed
+                .map(|(name, value)| (name.into(), value.into()))
+                .into_iter()
+                .collect::<BTreeMap<_, _>>(),
+            input: Vec::new(),
+        };
+        let bounds = Bounds {
+            time: Some(Duration::from_secs(10)),
+            grace: Duration::from_secs(1),
+            stdout: Capture::Head(10_000),
+            stderr: Capture::Head(10_000),
+            containment: Containment::Group,
+            limits: ResourceLimits::default(),
+        };
+        let finished = azolla_process::run(&program, &bounds).await?;
+        let answer = String::from_utf8_lossy(&finished.stdout.bytes).trim().to_owned();
+        Ok((finished.exit == Exit::Code(0) && !answer.is_empty()).then_some(answer))
     }
 
     fn has(&self, branch: &str) -> bool {
@@ -58,10 +110,11 @@ impl Checkout {
     }
 }
 
+const HEADS: &str = "refs/heads/";
+const ORIGIN: &str = "refs/remotes/origin/";
+
 /// Reads a symbolic ref below `prefix`.
 fn points_to(file: &Path, prefix: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
-    let branch = text.strip_prefix("ref:")?.trim().strip_prefix(prefix)?;
-    // The format without files for refs keeps this in HEAD's place.
-    (branch != ".invalid").then(|| branch.to_owned())
+    Some(text.strip_prefix("ref:")?.trim().strip_prefix(prefix)?.to_owned())
 }

@@ -29,8 +29,8 @@ fn an_id_is_made_from_any_name() {
     assert_eq!(free_id(Path::new("/"), &config).as_str(), "az-repository");
 }
 
-#[test]
-fn the_default_branch_is_found_in_every_kind_of_repository() {
+#[tokio::test]
+async fn the_default_branch_is_found_in_every_kind_of_repository() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let put = |path: &str, text: &str| {
@@ -47,16 +47,16 @@ fn the_default_branch_is_found_in_every_kind_of_repository() {
     fs::create_dir_all(root.join("bare/objects")).unwrap();
     fs::create_dir_all(root.join("bare/refs")).unwrap();
     put("detached/.git/HEAD", "1234\n");
-    let base = |path: &str| Checkout::around(&root.join(path)).and_then(|checkout| checkout.base_branch());
+    let base = async |path: &str| Checkout::around(&root.join(path)).unwrap().base_branch().await.unwrap();
     assert_eq!(Checkout::around(&root.join("plain/src")).unwrap().root, root.join("plain"));
-    assert_eq!(base("plain").as_deref(), Some("topic"));
-    assert_eq!(base("w").as_deref(), Some("other"));
-    assert_eq!(base("bare").as_deref(), Some("main"));
-    assert_eq!(base("detached"), None);
+    assert_eq!(base("plain").await.as_deref(), Some("topic"));
+    assert_eq!(base("w").await.as_deref(), Some("other"));
+    assert_eq!(base("bare").await.as_deref(), Some("main"));
+    assert_eq!(base("detached").await, None);
     assert_eq!(Checkout::around(Path::new("/")), None);
     // What others start from goes before what happens to be checked out, if it is here.
     put("plain/.git/refs/remotes/origin/HEAD", "ref: refs/remotes/origin/trunk\n");
-    assert_eq!(base("plain").as_deref(), Some("topic"));
+    assert_eq!(base("plain").await.as_deref(), Some("topic"));
     put("plain/.git/packed-refs", "# pack-refs\n1234 refs/heads/trunk\n");
-    assert_eq!((base("plain").as_deref(), base("w").as_deref()), (Some("trunk"), Some("trunk")));
+    assert_eq!((base("plain").await.as_deref(), base("w").await.as_deref()), (Some("trunk"), Some("trunk")));
 }

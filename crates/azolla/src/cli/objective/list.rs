@@ -29,7 +29,7 @@ pub(super) struct List {
 
     /// Print one JSON document instead of text.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 
     #[command(flatten)]
     which: Which,

@@ -8,7 +8,7 @@ mod steps;
 
 use std::{path::Path, process::ExitCode};
 
-use azolla_control_plane::operator::Operator;
+use azolla_control_plane::{operator::Operator, repo::check_branch};
 use azolla_substrate::SystemIds;
 use clap::{Args, Subcommand};
 
@@ -17,7 +17,10 @@ use super::{
     id::{self, Found, IdPart},
     text::who,
 };
-use crate::deployment::{Deployment, identity};
+use crate::{
+    deployment::{Deployment, identity},
+    failure::Failure,
+};
 
 /// Describe, list and steer pieces of work
 #[derive(Args)]
@@ -49,6 +52,15 @@ enum Command {
 }
 
 impl Objective {
+    /// Tells whether the caller reads one JSON document from stdout.
+    pub(super) fn asks_for_json(&self) -> bool {
+        match &self.command {
+            Command::List(command) => command.json,
+            Command::Show(command) => command.json,
+            _ => false,
+        }
+    }
+
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::New(command) => command.run(home).await?,
@@ -95,4 +107,26 @@ async fn step<T, E: Into<anyhow::Error>>(
     let (identity, ids, who) = (identity(&found.azolla), SystemIds::default(), who());
     let operator = Operator { substrate: &*found.store, identity: &identity, ids: &ids, who: &who };
     take(&operator).await.map_err(Into::into)
+}
+
+/// Refuses a title that no objective can have.
+fn check_title(title: &str) -> Result<(), Failure> {
+    /// As the objective's schema has it.
+    const CHARS_MAX: usize = 500;
+    if title.trim().is_empty() {
+        return Err(Failure::usage("the title is empty"));
+    }
+    if title.contains(['\n', '\r']) {
+        return Err(Failure::usage("the title has more than one line").hint("the rest goes into --criteria"));
+    }
+    if title.chars().count() > CHARS_MAX {
+        let what = format!("the title has more than {CHARS_MAX} characters");
+        return Err(Failure::usage(what).hint("the rest goes into --criteria"));
+    }
+    Ok(())
+}
+
+/// Refuses a base that is no branch's name (T18).
+fn check_base(base: &str) -> Result<(), Failure> {
+    check_branch(base).map_err(Failure::misnamed)
 }

@@ -2,21 +2,19 @@
 
 use std::path::Path;
 
-use azolla_control_plane::{
-    operator::{NewObjective, Operator},
-    repo::check_branch,
-};
+use anyhow::Context;
+use azolla_control_plane::operator::{NewObjective, Operator};
 use azolla_protocol::AzollaType;
 use azolla_substrate::SystemIds;
 use clap::Args;
 
+use super::{check_base, check_title};
 use crate::{
     cli::{
         Which,
         text::{given, who},
     },
     deployment::{Deployment, identity},
-    failure::Failure,
     screen::{remark, show_line},
 };
 
@@ -55,11 +53,9 @@ impl New {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
         let deployment = Deployment::load(home)?;
         let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::CodePatch)?;
-        if self.title.trim().is_empty() {
-            return Err(Failure::usage("the title is empty").into());
-        }
+        check_title(&self.title)?;
         if let Some(base) = &self.base {
-            check_branch(base)?;
+            check_base(base)?;
         }
         let base_branch = self.base.or_else(|| azolla.base_branch.clone()).unwrap_or_default();
         let new = NewObjective {
@@ -74,7 +70,11 @@ impl New {
         let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
         let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
         let id = operator.create(new).await?;
-        show_line(id.as_str())?;
+        // It exists from here on: whoever cannot be told on stdout is told elsewhere, and does not make it twice.
+        if let Err(error) = show_line(id.as_str()) {
+            remark(&format!("{id} was created; only its id could not be written to stdout"));
+            return Err(error).context("stdout cannot be written");
+        }
         remark(&format!("next: azolla objective approve {id}"));
         Ok(())
     }

@@ -18,7 +18,7 @@ pub(super) struct Show {
 
     /// Print the objective as it is stored, in one JSON document.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl Show {

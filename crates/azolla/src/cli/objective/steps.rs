@@ -6,7 +6,15 @@ use azolla_protocol::{BlockerId, BlockerKind, RunId, limits};
 use clap::Args;
 
 use super::{Target, step};
-use crate::{cli::text::given, failure::Failure, screen::remark};
+use crate::{
+    cli::{
+        actions,
+        id::Found,
+        text::{given, quoted},
+    },
+    failure::Failure,
+    screen::remark,
+};
 
 /// Let a piece of work run
 #[derive(Args)]
@@ -116,7 +124,29 @@ impl Retry {
         let found = self.target.find(home).await?;
         step(&found, async |operator| operator.retry(found.id(), self.budget_ms).await).await?;
         remark("next: azolla run --until-idle");
+        hint_at_differences(&found);
         Ok(())
+    }
+}
+
+/// Names what an objective has otherwise than the configuration: that may be why it was blocked.
+fn hint_at_differences(found: &Found) {
+    let (id, azolla) = (found.id(), &found.azolla);
+    let has = |key: &str| found.stored.objective.metadata.get(key).and_then(|value| value.as_str());
+    let differences = [
+        ("repository", "repo_ref", "--repo", &azolla.repo),
+        ("base", "base_branch", "--base", &azolla.base_branch),
+    ];
+    for (what, key, flag, configured) in differences {
+        if let (Some(has), Some(configured)) = (has(key), configured)
+            && has != configured
+        {
+            remark(&format!("its {what} is {has}, that of {} is {configured}", azolla.id));
+            let configured = quoted(configured);
+            remark(&format!(
+                "hint: azolla objective edit {id} {flag} {configured}, if it should be the same"
+            ));
+        }
     }
 }
 
@@ -164,8 +194,15 @@ pub(super) struct Confirm {
 impl Confirm {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
         let found = self.target.find(home).await?;
+        let pause = match &found.stored.pause_key {
+            Some(key) => found.read().pause_state(key).await?,
+            None => None,
+        };
         step(&found, async |operator| operator.confirm(found.id(), self.run.as_ref()).await).await?;
-        remark(&format!("{} is confirmed; its branch is azolla/{}", found.id(), found.id()));
+        match pause.as_ref().and_then(actions::by_hand) {
+            Some(by_hand) => remark(&format!("{} is confirmed. {by_hand}", found.id())),
+            None => remark(&format!("{} is confirmed; its branch is azolla/{}", found.id(), found.id())),
+        }
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use azolla_substrate::{
 };
 use serde_json::{Value, json};
 
-use crate::{cli::log::line, config::AzollaConfig, deployment::Deployment, home::Look};
+use crate::{cli::log::line, config::AzollaConfig, deployment::Deployment, failure::sentence, home::Look};
 
 /// One azolla, as the page shows it.
 pub(super) struct Desk {
@@ -20,6 +20,15 @@ pub(super) struct Desk {
     pub(super) azolla_id: AzollaId,
     /// What was read, or why nothing could be.
     pub(super) content: Result<Content, String>,
+}
+
+/// What the home remembers about an azolla.
+#[derive(Default)]
+pub(super) struct Mark {
+    /// How far the operator has looked.
+    pub(super) look: Option<Look>,
+    /// When the operator last let the repository's file count.
+    pub(super) trusted_at: Option<Timestamp>,
 }
 
 /// What was read.
@@ -38,6 +47,8 @@ pub(super) struct Content {
     pub(super) captures: usize,
     /// What happened since the last look.
     pub(super) since: Since,
+    /// When the operator last let the repository's file count.
+    pub(super) trusted_at: Option<Timestamp>,
 }
 
 /// A workorder that is created and not yet gated.
@@ -63,10 +74,10 @@ const LISTED_MAX: u64 = 500;
 
 impl Desk {
     /// Reads one azolla. A store that is away is a line on the page, not its end.
-    pub(super) async fn load(deployment: &Deployment, azolla: &AzollaConfig, look: Option<Look>) -> Self {
+    pub(super) async fn load(deployment: &Deployment, azolla: &AzollaConfig, mark: Mark) -> Self {
         let content = match deployment.open(azolla).await {
-            Ok(store) => Content::read(store.read(), look).await.map_err(|error| error.to_string()),
-            Err(error) => Err(format!("{error:#}")),
+            Ok(store) => Content::read(store.read(), mark).await.map_err(|error| sentence(&error.into())),
+            Err(error) => Err(sentence(&error)),
         };
         Self { azolla_id: azolla.id.clone(), content }
     }
@@ -103,7 +114,7 @@ impl Desk {
 }
 
 impl Content {
-    async fn read(read: &dyn SubstrateRead, look: Option<Look>) -> Result<Self, SubstrateError> {
+    async fn read(read: &dyn SubstrateRead, mark: Mark) -> Result<Self, SubstrateError> {
         let now = read.now().await?;
         let stream = read.stream().await?;
         let pauses = read.current_pause_states().await?;
@@ -116,7 +127,8 @@ impl Content {
             pauses,
             runs: runs(read, now).await?,
             captures: read.pending_captures(u64::MAX, LISTED_MAX).await?.len(),
-            since: since(read, look).await?,
+            since: since(read, mark.look).await?,
+            trusted_at: mark.trusted_at,
         })
     }
 

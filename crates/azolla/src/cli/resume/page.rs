@@ -47,6 +47,12 @@ fn add_actions(page: &mut Page, actions: &[Action]) {
         page.add(PLAIN, &format!("  {}. {}: ", number + 1, action.text)).add(STRONG, &action.title);
         page.line(FAINT, if action.unconfirmed { "  (awaiting confirmation)" } else { "" });
         page.command("     ", &action.command);
+        if let Some(then) = &action.then {
+            page.add(FAINT, "     then: ").command("", then);
+        }
+        if let Some(by_hand) = &action.by_hand {
+            page.line(PLAIN, &format!("     {by_hand}"));
+        }
     }
     if actions.len() > ACTIONS_MAX {
         let more = actions.len() - ACTIONS_MAX;

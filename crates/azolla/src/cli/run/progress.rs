@@ -77,14 +77,16 @@ impl Progress {
     fn line(&self) -> Option<String> {
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let latest = steps.last()?;
-        let elapsed = u64::try_from(latest.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        // To the second: what is left of ten minutes at the start is ten minutes.
-        let limit =
-            latest.activity.limit.map(|limit| (limit.as_secs_f64().round() as u64).saturating_mul(1_000));
+        let limit = latest.activity.limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
         let of = limit.map_or_else(String::new, |limit| format!(" of {}", duration(limit)));
+        // In whole seconds, as the line changes.
+        let elapsed = match latest.since.elapsed().as_secs() {
+            0 => "0 s".to_owned(),
+            seconds => duration(seconds.saturating_mul(1_000)),
+        };
         let more = if steps.len() > 1 { format!("  (and {} more)", steps.len() - 1) } else { String::new() };
         let Activity { objective_id, step, .. } = &latest.activity;
-        Some(format!("{objective_id}  {step}  {}{of}{more}", duration(elapsed)))
+        Some(format!("{objective_id}  {step}  {elapsed}{of}{more}"))
     }
 
     fn activities(&self) -> Vec<Activity> {

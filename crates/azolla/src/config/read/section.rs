@@ -103,6 +103,28 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Refuses a list with more texts, or with one of more characters.
+    pub(in crate::config) fn words_within(
+        &self,
+        key: &str,
+        words_max: usize,
+        chars_max: usize,
+    ) -> Result<(), Fault> {
+        let Some(value) = self.value(key) else { return Ok(()) };
+        let words = value.get_ref().as_array().into_iter().flat_map(|array| array.iter());
+        for (count, word) in words.enumerate() {
+            if count == words_max {
+                return Err(Fault::new(word.span(), format!("`{key}` has more than {words_max} words"))
+                    .help("put the rest into a script"));
+            }
+            if word.get_ref().as_str().is_some_and(|text| text.chars().count() > chars_max) {
+                let what = format!("a word of `{key}` has more than {chars_max} characters");
+                return Err(Fault::new(word.span(), what).help("put it into a script"));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns a table below this one.
     pub(in crate::config) fn section(&self, key: &str) -> Result<Option<Section<'a>>, Fault> {
         let Some(value) = self.value(key) else { return Ok(None) };

@@ -24,7 +24,10 @@ use azolla_testkit::{
 };
 use tokio::task::JoinSet;
 
-use crate::{machine, seed};
+use crate::{
+    figures::{Figures, Goal},
+    machine, seed,
+};
 
 /// How a cycle claims.
 #[derive(Clone, Copy)]
@@ -43,6 +46,17 @@ pub(crate) struct Measured {
     pub(crate) server_cpu_ms: f64,
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
+}
+
+impl Measured {
+    /// Adds what every run of cycles has.
+    pub(crate) fn add_to(&self, figures: &mut Figures, backend: &'static str, owners: usize, raw: f64) {
+        let name = |what: &str| format!("{owners} owner{}: {what}", if owners == 1 { "" } else { "s" });
+        figures.add(backend, name("cycles"), "/s", self.rate, Goal::None);
+        figures.add(backend, name("cycles against raw commits"), "x", self.rate / raw, Goal::None);
+        figures.add(backend, name("p50"), "ms", self.p50_ms, Goal::None);
+        figures.add(backend, name("p99"), "ms", self.p99_ms, Goal::None);
+    }
 }
 
 /// A store with workorders to run through.

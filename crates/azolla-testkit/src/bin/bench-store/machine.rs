@@ -1,61 +1,18 @@
-//! What the machine says: syncs, CPU, memory, and how fast it commits a row when nothing else is done.
+//! What the machine says: memory, and how fast it commits a row when nothing else is done.
 
-// Counting syncs means standing where SQLite calls them. This binary defines the two symbols, so the linker takes
-// them before the C library's; they count and make the same system call.
-#![allow(unsafe_code)]
-
-use std::{
-    os::fd::BorrowedFd,
-    path::Path,
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Instant};
 
 use anyhow::Context;
-use rustix::time::{ClockId, clock_gettime};
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
-static SYNCS: AtomicU64 = AtomicU64::new(0);
-
-#[unsafe(no_mangle)]
-extern "C" fn fdatasync(fd: i32) -> i32 {
-    counted(fd, |fd| rustix::fs::fdatasync(fd))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fsync(fd: i32) -> i32 {
-    counted(fd, |fd| rustix::fs::fsync(fd))
-}
-
-fn counted(fd: i32, sync: impl Fn(BorrowedFd<'_>) -> rustix::io::Result<()>) -> i32 {
-    SYNCS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the caller of a C function passes a descriptor that is open for the length of the call.
-    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-    if sync(fd).is_ok() { 0 } else { -1 }
-}
-
-/// Returns the syncs of this process so far.
-pub(crate) fn syncs() -> u64 {
-    SYNCS.load(Ordering::Relaxed)
-}
-
-/// Returns the CPU time of this process.
-pub(crate) fn own_cpu_ms() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
-}
+pub(crate) use crate::meter::{own_cpu_ms, pass, syncs};
 
 /// Returns the memory that this process has resident.
 pub(crate) fn resident_kb() -> anyhow::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
     line.split_whitespace().nth(1).context("no figure")?.parse().context("a number")
-}
-
-/// Lets time pass with nothing to do: the thing that is measured is the absence of work.
-pub(crate) async fn pass(time: Duration) {
-    let _ = tokio::time::timeout(time, std::future::pending::<()>()).await;
 }
 
 /// Rows per second, one durable commit each, on a plain connection with the same settings.

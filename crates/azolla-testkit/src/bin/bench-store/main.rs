@@ -7,9 +7,12 @@
 //! lack that one unique index; nothing that is measured goes through it.
 
 mod cycles;
+#[path = "../bench-shared/figures.rs"]
 mod figures;
 mod history;
 mod machine;
+#[path = "../bench-shared/meter.rs"]
+mod meter;
 mod seed;
 
 use std::time::Duration;
@@ -30,7 +33,7 @@ use crate::{
 async fn main() -> anyhow::Result<()> {
     let short = std::env::args().skip(1).any(|argument| argument == "--short");
     let size = if short { Size::SHORT } else { Size::FULL };
-    let mut figures = Figures::default();
+    let mut figures = Figures::new("store", "backend");
     memory(&mut figures).await?;
     sqlite(&size, &mut figures).await?;
     postgres(&size, &mut figures).await?;
@@ -84,13 +87,7 @@ async fn memory(figures: &mut Figures) -> anyhow::Result<()> {
     let another = bench.reopened().await?;
     another.run(4, 200, Way::ClaimThenCommit).await?;
     let used = machine::resident_kb()?.saturating_sub(before);
-    figures.add(
-        "sqlite",
-        "memory of an opened store",
-        "MB",
-        used as f64 / 1024.0,
-        Goal::machine_at_most(10.0),
-    );
+    figures.add("sqlite", "memory of an opened store", "MB", used as f64 / 1024.0, Goal::MachineAtMost(10.0));
     Ok(())
 }
 
@@ -100,17 +97,17 @@ async fn sqlite(size: &Size, figures: &mut Figures) -> anyhow::Result<()> {
 
     let bench = Bench::new(Backend::Sqlite, 2 * size.alone + size.together).await?;
     let alone = bench.run(1, size.alone, Way::ClaimThenCommit).await?;
-    figures.cycles("sqlite", 1, &alone, raw);
+    alone.add_to(figures, "sqlite", 1, raw);
     figures.add("sqlite", "1 owner: syncs per cycle", "", alone.syncs, Goal::AtMost(2.2));
-    figures.add("sqlite", "1 owner: CPU per cycle", "ms", alone.cpu_ms, Goal::machine_at_most(0.6));
+    figures.add("sqlite", "1 owner: CPU per cycle", "ms", alone.cpu_ms, Goal::MachineAtMost(0.6));
 
     let once = bench.run(1, size.alone, Way::ClaimingCommit).await?;
     figures.add("sqlite", "1 owner, one transaction: syncs per cycle", "", once.syncs, Goal::AtMost(1.1));
 
     let together = bench.run(16, size.together, Way::ClaimThenCommit).await?;
-    figures.cycles("sqlite", 16, &together, raw);
-    figures.add("sqlite", "16 owners: syncs per cycle", "", together.syncs, Goal::machine_at_most(0.3));
-    figures.add("sqlite", "16 owners: CPU per cycle", "ms", together.cpu_ms, Goal::machine_at_most(0.2));
+    together.add_to(figures, "sqlite", 16, raw);
+    figures.add("sqlite", "16 owners: syncs per cycle", "", together.syncs, Goal::MachineAtMost(0.3));
+    figures.add("sqlite", "16 owners: CPU per cycle", "ms", together.cpu_ms, Goal::MachineAtMost(0.2));
 
     let _changes = bench.world.store.changes();
     let syncs = machine::syncs();
@@ -127,21 +124,15 @@ async fn postgres(size: &Size, figures: &mut Figures) -> anyhow::Result<()> {
     figures.add("postgres", "raw durable commits", "/s", raw, Goal::None);
 
     let alone = bench.run_with_server(1, size.alone, size.settle).await?;
-    figures.cycles("postgres", 1, &alone, raw);
+    alone.add_to(figures, "postgres", 1, raw);
     figures.add("postgres", "1 owner: syncs per cycle", "", alone.syncs, Goal::None);
 
     let together = bench.run_with_server(16, size.together, size.settle).await?;
-    figures.cycles("postgres", 16, &together, raw);
-    figures.add("postgres", "16 owners: syncs per cycle", "", together.syncs, Goal::machine_at_most(0.5));
-    figures.add(
-        "postgres",
-        "16 owners: own CPU per cycle",
-        "ms",
-        together.cpu_ms,
-        Goal::machine_at_most(0.2),
-    );
+    together.add_to(figures, "postgres", 16, raw);
+    figures.add("postgres", "16 owners: syncs per cycle", "", together.syncs, Goal::MachineAtMost(0.5));
+    figures.add("postgres", "16 owners: own CPU per cycle", "ms", together.cpu_ms, Goal::MachineAtMost(0.2));
     let server = together.server_cpu_ms;
-    figures.add("postgres", "16 owners: server CPU per cycle", "ms", server, Goal::machine_at_most(0.8));
+    figures.add("postgres", "16 owners: server CPU per cycle", "ms", server, Goal::MachineAtMost(0.8));
 
     let proxy = Proxy::start(Upstream::of(database.url())?).await?;
     let through = bench.again(&proxy.url(database.url())?).await?;
@@ -164,9 +155,9 @@ async fn postgres(size: &Size, figures: &mut Figures) -> anyhow::Result<()> {
         "idle: queries",
         "/s",
         queries / size.idle.as_secs_f64(),
-        Goal::machine_at_most(1.0),
+        Goal::MachineAtMost(1.0),
     );
     let idle = (after.syncs - before.syncs) as f64 / size.idle.as_secs_f64();
-    figures.add("postgres", "idle: syncs", "/s", idle, Goal::machine_at_most(0.5));
+    figures.add("postgres", "idle: syncs", "/s", idle, Goal::MachineAtMost(0.5));
     Ok(())
 }

@@ -2,8 +2,6 @@
 
 use serde_json::json;
 
-use crate::cycles::Measured;
-
 /// What a figure should be.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
@@ -18,10 +16,6 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    pub(crate) fn machine_at_most(limit: f64) -> Self {
-        Self::MachineAtMost(limit)
-    }
-
     fn is_met(self, value: f64) -> bool {
         match self {
             Self::None => true,
@@ -40,7 +34,7 @@ impl Goal {
 }
 
 struct Figure {
-    backend: &'static str,
+    place: &'static str,
     name: String,
     unit: &'static str,
     value: f64,
@@ -48,33 +42,33 @@ struct Figure {
 }
 
 /// All figures of a run.
-#[derive(Default)]
-pub(crate) struct Figures(Vec<Figure>);
+pub(crate) struct Figures {
+    bench: &'static str,
+    /// What the first column names.
+    column: &'static str,
+    figures: Vec<Figure>,
+}
 
 impl Figures {
+    /// Returns no figures yet, of a benchmark and with the name of their first column.
+    pub(crate) fn new(bench: &'static str, column: &'static str) -> Self {
+        Self { bench, column, figures: Vec::new() }
+    }
+
     pub(crate) fn add(
         &mut self,
-        backend: &'static str,
+        place: &'static str,
         name: impl Into<String>,
         unit: &'static str,
         value: f64,
         goal: Goal,
     ) {
-        self.0.push(Figure { backend, name: name.into(), unit, value, goal });
-    }
-
-    /// Adds what every run of cycles has.
-    pub(crate) fn cycles(&mut self, backend: &'static str, owners: usize, measured: &Measured, raw: f64) {
-        let name = |what: &str| format!("{owners} owner{}: {what}", if owners == 1 { "" } else { "s" });
-        self.add(backend, name("cycles"), "/s", measured.rate, Goal::None);
-        self.add(backend, name("cycles against raw commits"), "x", measured.rate / raw, Goal::None);
-        self.add(backend, name("p50"), "ms", measured.p50_ms, Goal::None);
-        self.add(backend, name("p99"), "ms", measured.p99_ms, Goal::None);
+        self.figures.push(Figure { place, name: name.into(), unit, value, goal });
     }
 
     pub(crate) fn print(&self) {
-        println!("{:<9} {:<48} {:>12} {:<4} {:<9}", "backend", "figure", "value", "", "goal");
-        for figure in &self.0 {
+        println!("{:<9} {:<48} {:>12} {:<4} {:<9}", self.column, "figure", "value", "", "goal");
+        for figure in &self.figures {
             let verdict = match figure.goal {
                 Goal::None => "",
                 goal if goal.is_met(figure.value) => "met",
@@ -82,17 +76,17 @@ impl Figures {
             };
             println!(
                 "{:<9} {:<48} {:>12.3} {:<4} {:<9} {verdict}",
-                figure.backend,
+                figure.place,
                 figure.name,
                 figure.value,
                 figure.unit,
                 figure.goal.text()
             );
         }
-        for figure in &self.0 {
+        for figure in &self.figures {
             let goal = figure.goal.text();
             let line = json!({
-                "bench": "store", "backend": figure.backend, "figure": figure.name, "unit": figure.unit,
+                "bench": self.bench, (self.column): figure.place, "figure": figure.name, "unit": figure.unit,
                 "value": figure.value, "goal": goal, "met": figure.goal.is_met(figure.value),
             });
             println!("{line}");
@@ -102,7 +96,8 @@ impl Figures {
     /// Returns the names of the goals that were missed.
     pub(crate) fn missed(&self, short: bool) -> Vec<String> {
         let judged = |goal| !short || matches!(goal, Goal::AtMost(_));
-        let missed = self.0.iter().filter(|figure| judged(figure.goal) && !figure.goal.is_met(figure.value));
-        missed.map(|figure| format!("{} {}", figure.backend, figure.name)).collect()
+        let missed =
+            self.figures.iter().filter(|figure| judged(figure.goal) && !figure.goal.is_met(figure.value));
+        missed.map(|figure| format!("{} {}", figure.place, figure.name)).collect()
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use azolla_protocol::Timestamp;
-use rusqlite::{Connection, OpenFlags, functions::FunctionFlags, params_from_iter, types};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, functions::FunctionFlags, params_from_iter, types};
 
 use super::{fault::refusal, sql};
 use crate::{
@@ -41,6 +41,8 @@ pub(super) fn connect(path: &Path, flags: OpenFlags, now: &JobTime) -> rusqlite:
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_LIMIT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // A plan that does not depend on values: otherwise SQLite prepares a statement with `LIMIT $n` again at every call.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(sql::SETTINGS)?;
     add_functions(&connection, now.clone())?;
     Ok(connection)

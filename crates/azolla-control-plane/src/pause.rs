@@ -103,7 +103,9 @@ impl Ending<'_> {
 /// An action that has to come first, with the command that goes on from there: one line to type if it is a command too.
 pub(crate) fn then_retry(action: &str, id: &ObjectiveId) -> String {
     let and = if action.contains(": azolla ") { " && azolla" } else { "; then: azolla" };
-    format!("{action}{and} objective retry {id}")
+    let mut characters = action.chars();
+    let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}{and} objective retry {id}", characters.as_str())
 }
 
 /// Cuts an action to what a pause_state may hold.

@@ -137,6 +137,6 @@ fn unreadable(commit: &str, path: &str, bytes_max: usize, what: &str) -> Reposit
     let short = commit.get(..12).unwrap_or(commit);
     RepositoryError::Unusable {
         what: format!("{} at {short} {what}", visible(path)),
-        action: format!("Make it a file of at most {bytes_max} bytes, then: azolla objective retry"),
+        action: format!("Make {} a file of at most {bytes_max} bytes", visible(path)),
     }
 }

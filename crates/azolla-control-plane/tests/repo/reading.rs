@@ -129,7 +129,7 @@ async fn unreadable(world: &World, repository: &GitRepository, path: &str, said:
                 what.starts_with(&format!("{path} at {} ", &base[..12])) && what.contains(said),
                 "{what}"
             );
-            assert_eq!(action, "Make it a file of at most 65536 bytes, then: azolla objective retry");
+            assert_eq!(action, format!("Make {path} a file of at most 65536 bytes"));
         }
         other => panic!("{path}, {said}: {other:?}"),
     }

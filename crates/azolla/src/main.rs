@@ -4,6 +4,7 @@ mod cli;
 mod config;
 mod deployment;
 mod failure;
+mod git;
 mod home;
 mod screen;
 mod workers;

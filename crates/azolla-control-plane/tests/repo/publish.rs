@@ -128,15 +128,20 @@ async fn g2_packed_refs_stay_packed() {
     .await;
 }
 
+/// Makes a branch `topic` that conflicts with `main`, and stays on `main`.
+fn topic_that_conflicts(world: &World) {
+    world.run(&["checkout", "-q", "-b", "topic"]);
+    world.write("sub/b.txt", "theirs\n");
+    world.commit("theirs");
+    world.run(&["checkout", "-q", "main"]);
+    world.write("sub/b.txt", "ours\n");
+    world.commit("ours");
+}
+
 #[tokio::test]
 async fn g2_a_repository_in_the_middle_of_a_rebase_gets_one_ref() {
     publishes_untouched(|world| {
-        world.run(&["checkout", "-q", "-b", "topic"]);
-        world.write("sub/b.txt", "theirs\n");
-        world.commit("theirs");
-        world.run(&["checkout", "-q", "main"]);
-        world.write("sub/b.txt", "ours\n");
-        world.commit("ours");
+        topic_that_conflicts(world);
         world.run(&["checkout", "-q", "topic"]);
         assert_ne!(world.run_in(&world.repo, &["rebase", "main"]).0, 0);
         assert!(world.repo.join(".git/rebase-merge").exists());
@@ -147,12 +152,7 @@ async fn g2_a_repository_in_the_middle_of_a_rebase_gets_one_ref() {
 #[tokio::test]
 async fn g2_a_repository_in_the_middle_of_a_merge_gets_one_ref() {
     publishes_untouched(|world| {
-        world.run(&["checkout", "-q", "-b", "topic"]);
-        world.write("sub/b.txt", "theirs\n");
-        world.commit("theirs");
-        world.run(&["checkout", "-q", "main"]);
-        world.write("sub/b.txt", "ours\n");
-        world.commit("ours");
+        topic_that_conflicts(world);
         assert_ne!(world.run_in(&world.repo, &["merge", "topic"]).0, 0);
         assert!(world.repo.join(".git/MERGE_HEAD").exists());
     })

@@ -62,15 +62,8 @@ pub(crate) async fn objective(
     part: &IdPart,
 ) -> anyhow::Result<Found> {
     let mut matches = Vec::new();
-    let mut closed = None;
-    for azolla in deployment.candidates(named)? {
-        let store = match deployment.open(azolla).await {
-            Ok(store) => store,
-            Err(error) => {
-                closed = Some(error);
-                continue;
-            }
-        };
+    let (open, closed) = stores(deployment, named).await?;
+    for (azolla, store) in open {
         // A whole id is looked up; only a part has to be compared with all of them.
         if let Ok(id) = ObjectiveId::new(part.0.clone())
             && let Some(stored) = store.read().objective(&id).await?
@@ -98,6 +91,21 @@ pub(crate) async fn objective(
     }
 }
 
+/// Opens the stores that an id may be in; and one error of those that cannot be opened, for when it is in none.
+async fn stores<'a>(
+    deployment: &'a Deployment,
+    named: Option<&AzollaId>,
+) -> anyhow::Result<(Vec<(&'a AzollaConfig, Arc<dyn Substrate>)>, Option<anyhow::Error>)> {
+    let (mut open, mut closed) = (Vec::new(), None);
+    for azolla in deployment.candidates(named)? {
+        match deployment.open(azolla).await {
+            Ok(store) => open.push((azolla, store)),
+            Err(error) => closed = Some(error),
+        }
+    }
+    Ok((open, closed))
+}
+
 /// Finds the run that an id means, by any unique part of its `run-…` or `wo-…` and the like; or an objective, and then
 /// no run.
 pub(crate) async fn workorder(
@@ -117,15 +125,8 @@ pub(crate) async fn workorder(
         }
     };
     let mut matches = Vec::new();
-    let mut closed = None;
-    for azolla in deployment.candidates(named)? {
-        let store = match deployment.open(azolla).await {
-            Ok(store) => store,
-            Err(error) => {
-                closed = Some(error);
-                continue;
-            }
-        };
+    let (open, closed) = stores(deployment, named).await?;
+    for (azolla, store) in open {
         for stored in all(store.read()).await? {
             for id in runs(&stored).filter(|id| is_part_of_run(&part.0, id)) {
                 if store.read().workorder(&id).await?.is_some() {

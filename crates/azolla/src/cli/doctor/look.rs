@@ -1,9 +1,9 @@
 //! The single looks of the doctor.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::path::Path;
 
 use azolla_control_plane::repo::Repository;
-use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits};
+use azolla_process::Exit;
 use azolla_protocol::AzollaType;
 
 use super::Line;
@@ -13,6 +13,7 @@ use crate::{
         Unsafe,
     },
     deployment::{self, Deployment},
+    git,
     home::Home,
     workers,
 };
@@ -23,22 +24,7 @@ pub(super) async fn git() -> Line {
         Ok(path) => path,
         Err(error) => return Line::bad("git", error.to_string(), "install git 2.39 or newer"),
     };
-    let program = Program {
-        path: path.clone(),
-        arguments: vec!["--version".into()],
-        directory: "/".into(),
-        environment: BTreeMap::new(),
-        input: Vec::new(),
-    };
-    let bounds = Bounds {
-        time: Some(Duration::from_secs(10)),
-        grace: Duration::from_secs(1),
-        stdout: Capture::Head(1_000),
-        stderr: Capture::Head(1_000),
-        containment: Containment::Group,
-        limits: ResourceLimits::default(),
-    };
-    match azolla_process::run(&program, &bounds).await {
+    match git::run(Path::new("/"), vec!["--version".into()], &[]).await {
         Ok(finished) if finished.exit == Exit::Code(0) => {
             let text = String::from_utf8_lossy(&finished.stdout.bytes).trim().to_owned();
             let state = format!("{text} at {}", path.display());

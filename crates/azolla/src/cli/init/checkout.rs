@@ -2,15 +2,13 @@
 //! (reftable), git itself is asked; it runs nothing of the repository's for that.
 
 use std::{
-    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits};
+use azolla_process::Exit;
 
-use crate::deployment::git;
+use crate::git;
 
 /// A repository that was found.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,26 +68,8 @@ impl Checkout {
     async fn ask(&self, arguments: &[&str]) -> anyhow::Result<Option<String>> {
         let mut directory = OsString::from("--git-dir=");
         directory.push(&self.git);
-        let fixed = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C")];
-        let program = Program {
-            path: git()?,
-            arguments: std::iter::once(directory).chain(arguments.iter().map(OsString::from)).collect(),
-            directory: self.root.clone(),
-            environment: fixed
-                .map(|(name, value)| (name.into(), value.into()))
-                .into_iter()
-                .collect::<BTreeMap<_, _>>(),
-            input: Vec::new(),
-        };
-        let bounds = Bounds {
-            time: Some(Duration::from_secs(10)),
-            grace: Duration::from_secs(1),
-            stdout: Capture::Head(10_000),
-            stderr: Capture::Head(10_000),
-            containment: Containment::Group,
-            limits: ResourceLimits::default(),
-        };
-        let finished = azolla_process::run(&program, &bounds).await?;
+        let arguments = std::iter::once(directory).chain(arguments.iter().map(OsString::from)).collect();
+        let finished = git::run(&self.root, arguments, &[]).await?;
         let answer = String::from_utf8_lossy(&finished.stdout.bytes).trim().to_owned();
         Ok((finished.exit == Exit::Code(0) && !answer.is_empty()).then_some(answer))
     }

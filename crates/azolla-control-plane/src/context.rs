@@ -91,8 +91,8 @@ impl Default for Settings {
 
 /// Reads `.azolla.toml`, which comes from the base commit and counts only once the operator pinned it (R13).
 pub trait RepositoryFileReader: Send + Sync {
-    /// Judges the bytes of the file.
-    fn read(&self, bytes: &[u8]) -> RepositoryFile;
+    /// Judges the bytes of the file, unless nobody can say now whether they are pinned.
+    fn read(&self, bytes: &[u8]) -> Result<RepositoryFile, RepositoryError>;
 }
 
 /// What the repository's own file comes to.
@@ -108,11 +108,6 @@ pub enum RepositoryFile {
     /// It is pinned, but cannot be understood.
     Invalid {
         /// What is wrong with it.
-        reason: String,
-    },
-    /// Nobody can say whether it is pinned: look again later.
-    Unavailable {
-        /// What is in the way.
         reason: String,
     },
 }

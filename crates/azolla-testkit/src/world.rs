@@ -5,6 +5,7 @@ use std::sync::Arc;
 use azolla_control_plane::{
     RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext, WorkerError,
     operator::{NewObjective, Operator},
+    repo::RepositoryError,
     workers::{gate, readiness, runner, scheduler},
 };
 use azolla_protocol::{AzollaType, IdSource, ObjectiveId, OwnerId};
@@ -170,7 +171,7 @@ impl World {
 pub struct TrustEverything;
 
 impl RepositoryFileReader for TrustEverything {
-    fn read(&self, _bytes: &[u8]) -> RepositoryFile {
-        RepositoryFile::Trusted(RepositorySettings::default())
+    fn read(&self, _bytes: &[u8]) -> Result<RepositoryFile, RepositoryError> {
+        Ok(RepositoryFile::Trusted(RepositorySettings::default()))
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 use anyhow::Context;
 use azolla_control_plane::{
     Activity, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings, WorkerContext,
-    checks::Check,
+    checks::Check, repo::RepositoryError,
 };
 use azolla_diazotroph::provider::{
     CommandProvider, CommandSettings, PromptBy as Prompt, RecordedProvider, RecordedSettings,
@@ -159,7 +159,7 @@ struct PinnedFile {
 }
 
 impl RepositoryFileReader for PinnedFile {
-    fn read(&self, bytes: &[u8]) -> Judged {
+    fn read(&self, bytes: &[u8]) -> Result<Judged, RepositoryError> {
         // Looked up each time: the operator may pin it while this runs.
         let pinned = Home::open(&self.home).and_then(|home| home.pinned(&self.repo));
         match pinned {
@@ -168,17 +168,19 @@ impl RepositoryFileReader for PinnedFile {
                 let id = &self.azolla_id;
                 let action =
                     format!("Read and trust the repository's .azolla.toml: azolla trust --azolla {id}");
-                return Judged::Untrusted { action };
+                return Ok(Judged::Untrusted { action });
             }
             // Nobody can say whether it is pinned: that may pass, and is no fault of the file.
-            Err(error) => return Judged::Unavailable { reason: format!("{:#}", anyhow::Error::from(error)) },
+            Err(error) => {
+                return Err(RepositoryError::Unavailable(format!("{:#}", anyhow::Error::from(error))));
+            }
         }
-        match RepositoryFile::parse(bytes) {
+        Ok(match RepositoryFile::parse(bytes) {
             Ok(file) => Judged::Trusted(RepositorySettings {
                 checks: file.checks.iter().map(|check| made(check, self.check_ms, self.check_ms)).collect(),
                 budget_ms: file.budget_ms,
             }),
             Err(problem) => Judged::Invalid { reason: problem.what },
-        }
+        })
     }
 }

@@ -152,7 +152,10 @@ async fn under_claim(
     loop {
         match lease::commit(ctx, claim, commit).await {
             // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
-            Err(SubstrateError::Changed { .. }) => commit = conclude(ctx, &case, &found).await?,
+            Err(SubstrateError::Changed { .. }) => match conclude(ctx, &case, &found).await {
+                Ok(again) => commit = again,
+                Err(error) => return give_up_for_now(ctx, claim, &case, error).await,
+            },
             // Done, or taken over, or nobody can say: whoever looks next finds out (C-9).
             Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
                 return Ok(Gated::Moved);
@@ -215,7 +218,7 @@ async fn route(ctx: &WorkerContext, case: &Case) -> Result<Route, WorkerError> {
             let action = then_retry(&action, &case.attempt.objective_id);
             Route::Evaluate(Err(ChecksRefused { reason, action }))
         }
-        Ok(Some(RepositoryFile::Invalid { reason } | RepositoryFile::Unavailable { reason })) => {
+        Ok(Some(RepositoryFile::Invalid { reason })) => {
             let action = "Correct .azolla.toml in the repository and trust it again".to_owned();
             let action = then_retry(&action, &case.attempt.objective_id);
             Route::Evaluate(Err(ChecksRefused { reason: format!(".azolla.toml: {reason}"), action }))

@@ -20,8 +20,5 @@ async fn repository_file(
 ) -> Result<Option<RepositoryFile>, RepositoryError> {
     const BYTES_MAX: usize = 64 * 1024;
     let bytes = ctx.repository.file(commit, ".azolla.toml", BYTES_MAX).await?;
-    match bytes.map(|bytes| ctx.repository_file.read(&bytes)) {
-        Some(RepositoryFile::Unavailable { reason }) => Err(RepositoryError::Unavailable(reason)),
-        file => Ok(file),
-    }
+    bytes.map(|bytes| ctx.repository_file.read(&bytes)).transpose()
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use azolla_protocol::{
-    Actor, ContextSnapshot, FailureKind, Generation, GenerationOutcome, GenerationRequest, ResourceRef,
-    RunnerStatus, Usage, Validated, WorkorderStatus,
+    Actor, ContextSnapshot, FailureKind, Generation, GenerationOutcome, GenerationRequest, ObjectiveId,
+    ResourceRef, RunnerStatus, Usage, Validated, WorkorderStatus,
 };
 use azolla_substrate::{Commit, Release, StoredWorkorder, SubstrateError, Write};
 use tokio::time::{Instant, timeout};
@@ -46,7 +46,12 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         let again = ctx.read().workorder(&stored.workorder.work_order_id).await?;
         match again {
             Some(again) if again.workorder.status == WorkorderStatus::Created => {
-                return run(ctx, &claim, again).await;
+                return match run(ctx, &claim, again).await {
+                    Err(error) if error.is_of_one_resource() => {
+                        give_up_for_now(ctx, &claim, &stored.workorder.objective_id, &error).await
+                    }
+                    ran => ran,
+                };
             }
             _ => lease::release(ctx, &claim, Release::Unused).await?,
         }
@@ -72,11 +77,7 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         let result = Yield::over_budget(budget_ms, "Earlier claims used all of it.");
         return finish(ctx, claim, &subject, result).await;
     }
-    let job = match load(ctx, claim, subject).await {
-        Ok(job) => job,
-        Err(error) if error.is_of_one_resource() => return give_up_for_now(ctx, claim, &error).await,
-        Err(error) => return Err(error),
-    };
+    let job = load(ctx, claim, subject).await?;
     let left = Duration::from_millis(remaining);
     // All of it is bounded: preparing and taking too, not only what the diazotroph does.
     let work = timeout(left + GRACE, work(ctx, &job, left));
@@ -86,7 +87,7 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         Held::Done(Ok(Err(RepositoryError::Unusable { what, action }))) => {
             Yield { usage: used(), ..Yield::failed(Some("SETUP"), format!("{what}\n{action}")) }
         }
-        Held::Done(Ok(Err(error))) => return give_up_for_now(ctx, claim, &error.into()).await,
+        Held::Done(Ok(Err(error))) => return Err(error.into()),
         Held::Done(Err(_)) => Yield { usage: used(), ..Yield::over_budget(budget_ms, "") },
         Held::Cancelled => Yield { usage: used(), ..cancelled() },
         // PF-6e: no further shared-state write.
@@ -103,19 +104,16 @@ fn cancelled() -> Yield {
     Yield::failed(Some("CANCELLED"), "The operator cancelled the run.")
 }
 
-/// A fault that may pass: this claim counts as one without an outcome (W-7), and the workorder waits a little.
+/// A fault of this workorder that may pass: its claim counts as one without an outcome (W-7), and it waits a little.
 async fn give_up_for_now(
     ctx: &WorkerContext,
     claim: &Claim,
+    objective_id: &ObjectiveId,
     error: &WorkerError,
 ) -> Result<Tick, WorkerError> {
     lease::release(ctx, claim, Release::Failed).await?;
-    let resource = &claim.grant.fence.resource;
-    let wait = ctx.backoff.failed(resource);
-    let stored = ctx.read().created_workorders(CANDIDATES).await?;
-    if let Some(stored) = stored.iter().find(|s| s.workorder.work_order_id.as_str() == resource.resource_id) {
-        ctx.show(&stored.workorder.objective_id, format!("waiting: {error}"), Some(wait));
-    }
+    let wait = ctx.backoff.failed(&claim.grant.fence.resource);
+    ctx.show(objective_id, format!("waiting: {error}"), Some(wait));
     Ok(Tick::Waiting(wait))
 }
 
@@ -173,7 +171,10 @@ async fn work(ctx: &WorkerContext, job: &Job, remaining: Duration) -> Result<Yie
         GenerationOutcome::Text(text) => (Candidate::Text(text), ""),
         GenerationOutcome::Edited { said } => match &worktree {
             Some(worktree) => (Candidate::Edits(worktree), said.as_str()),
-            None => return Ok(Yield::failed(None, "The worker returned edits and had no files.")),
+            None => {
+                let failed = Yield::failed(None, "The worker returned edits and had no files.");
+                return Ok(Yield { usage: Some(usage), ..failed });
+            }
         },
         GenerationOutcome::Failed { kind, reason } => {
             let failure = (*kind == FailureKind::Setup).then_some("SETUP");

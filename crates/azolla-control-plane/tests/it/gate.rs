@@ -211,8 +211,8 @@ async fn sm_a_cancelled_run_ends_blocked() {
 async fn r13_an_untrusted_repository_file_pauses_with_one_action() {
     struct Distrust;
     impl RepositoryFileReader for Distrust {
-        fn read(&self, _bytes: &[u8]) -> RepositoryFile {
-            RepositoryFile::Untrusted { action: "Look at it and pin it: azolla trust".into() }
+        fn read(&self, _bytes: &[u8]) -> Result<RepositoryFile, RepositoryError> {
+            Ok(RepositoryFile::Untrusted { action: "Look at it and pin it: azolla trust".into() })
         }
     }
     let mut world = World::new(Backend::Sqlite).await;

@@ -8,8 +8,8 @@ use azolla_protocol::{
     RunnerStatus, Timestamp, WorkOrderId, WorkorderStatus,
 };
 use azolla_testkit::{
-    Answer, Backend, MemoryRepository, ScriptedDiazotroph, World, cycle::LEASE_MS, diazotroph::PATCH,
-    repository::BROKEN_PATCH,
+    Answer, Backend, MemoryRepository, PatchCycle, ScriptedDiazotroph, World, cycle::LEASE_MS,
+    diazotroph::PATCH, repository::BROKEN_PATCH,
 };
 
 pub(crate) fn workorder(id: &ObjectiveId, entry: u64) -> WorkOrderId {
@@ -273,4 +273,20 @@ async fn a_run_that_is_asked_to_stop_gives_its_claim_back() {
     let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it");
     assert_eq!((stored.workorder.status, stored.claim_count), (WorkorderStatus::Created, 0));
     world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+}
+
+/// W-7, B-3: a workorder that cannot even be loaded is counted, ends no run, and gets its bundle too.
+#[tokio::test]
+async fn w7_b3_a_workorder_that_cannot_be_loaded_ends_in_a_bundle() {
+    let mut world = World::new(Backend::Sqlite).await;
+    // Its snapshot says nothing about the objective's version.
+    let work_order_id = PatchCycle::todo(&world.store).await.scheduled().await;
+    for _ in 0..3 {
+        assert!(matches!(world.runner().await, Tick::Waiting(_)));
+        world.as_another_owner();
+    }
+    assert_eq!(world.runner().await, Tick::Advanced);
+    let bundle = world.store.read().output_of(&work_order_id).await.expect("a read").expect("its bundle");
+    assert_eq!(bundle.metadata.more["failure"], "POISON");
+    assert_eq!(world.diazotroph().calls(), 0);
 }

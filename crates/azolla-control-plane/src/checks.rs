@@ -1,9 +1,11 @@
 //! Runs a repository's checks on a tree and records what came out (PF-7).
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, io, path::Path, time::Duration};
 
-use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits};
+use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, Sandbox};
 use azolla_protocol::{CheckEvidence, CheckSubject};
+
+use crate::sandbox::{PrivateHome, SandboxMode, SandboxSettings, with_objects_of, with_toolchains};
 
 /// A command of the repository's that has to succeed on a patched tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,15 +34,8 @@ pub async fn run(
     directory: &Path,
     tree: &str,
     environment: &BTreeMap<OsString, OsString>,
+    sandbox: &SandboxSettings,
 ) -> CheckEvidence {
-    let bounds = Bounds {
-        time: Some(Duration::from_millis(check.time_ms)),
-        grace: GRACE,
-        stdout: Capture::Tail(TAIL_BYTES),
-        stderr: Capture::Tail(TAIL_BYTES),
-        containment: Containment::Tree,
-        limits: ResourceLimits { file_size: Some(FILE_BYTES_MAX), ..ResourceLimits::default() },
-    };
     let mut evidence = CheckEvidence {
         name: check.name.clone(),
         subject,
@@ -50,13 +45,21 @@ pub async fn run(
         duration_ms: 0,
         output_tail: String::new(),
         tree: Some(tree.to_owned()),
+        // Until it has run, it was not confined.
         sandbox_mode: "off".to_owned(),
     };
-    let Some(program) = program(check, directory, environment) else {
+    let surroundings = match Surroundings::new(directory, environment, sandbox) {
+        Ok(surroundings) => surroundings,
+        Err(error) => {
+            evidence.output_tail = format!("there is no place for its temporary files: {error}");
+            return evidence;
+        }
+    };
+    let Some(program) = program(check, directory, &surroundings.environment) else {
         evidence.output_tail = format!("{} was not found on PATH", check.command.join(" "));
         return evidence;
     };
-    match azolla_process::run(&program, &bounds).await {
+    match azolla_process::run(&program, &bounds(check, surroundings.sandbox.clone())).await {
         Ok(finished) => {
             evidence.duration_ms = u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX);
             evidence.timed_out = finished.exit == Exit::TimedOut;
@@ -64,10 +67,53 @@ pub async fn run(
                 evidence.exit_code = Some(code.into());
             }
             evidence.output_tail = tail(&finished.stdout.bytes, &finished.stderr.bytes);
+            evidence.sandbox_mode = finished.sandbox_mode;
         }
         Err(error) => evidence.output_tail = error.to_string(),
     }
     evidence
+}
+
+/// What a check sees beside its files.
+struct Surroundings {
+    environment: BTreeMap<OsString, OsString>,
+    sandbox: Sandbox,
+    /// Removed with this.
+    _home: Option<PrivateHome>,
+}
+
+impl Surroundings {
+    /// Without a sandbox the operator's own home and environment. In one a home of its own beside the checkout, and the
+    /// toolchains where they are, to be read.
+    fn new(
+        directory: &Path,
+        environment: &BTreeMap<OsString, OsString>,
+        sandbox: &SandboxSettings,
+    ) -> io::Result<Self> {
+        if sandbox.mode == SandboxMode::Off {
+            return Ok(Self { environment: environment.clone(), sandbox: Sandbox::Off, _home: None });
+        }
+        let home = PrivateHome::new_in(directory.parent().unwrap_or(directory))?;
+        let settings = with_objects_of(&with_toolchains(sandbox, environment), directory);
+        let git = directory.join(".git");
+        Ok(Self {
+            environment: home.environment(environment),
+            sandbox: settings.confine(&[directory, home.path()], &[&git]),
+            _home: Some(home),
+        })
+    }
+}
+
+fn bounds(check: &Check, sandbox: Sandbox) -> Bounds {
+    Bounds {
+        time: Some(Duration::from_millis(check.time_ms)),
+        grace: GRACE,
+        stdout: Capture::Tail(TAIL_BYTES),
+        stderr: Capture::Tail(TAIL_BYTES),
+        containment: Containment::Tree,
+        limits: ResourceLimits { file_size: Some(FILE_BYTES_MAX), ..ResourceLimits::default() },
+        sandbox,
+    }
 }
 
 fn program(check: &Check, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<Program> {

@@ -17,6 +17,8 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     checks::Check,
     repo::{Repository, RepositoryError},
+    sandbox::SandboxSettings,
+    spending::Ledger,
 };
 
 /// The parts that the workers of one CODE_PATCH azolla work with.
@@ -35,6 +37,8 @@ pub struct WorkerContext {
     pub repo_ref: String,
     /// Who does the work.
     pub diazotroph: Arc<dyn Diazotroph>,
+    /// What may be spent.
+    pub ledger: Arc<dyn Ledger>,
     /// Reads the repository's own settings, if the operator trusts them.
     pub repository_file: Arc<dyn RepositoryFileReader>,
     /// Configured limits.
@@ -68,6 +72,8 @@ pub struct Settings {
     pub checks: Vec<Check>,
     /// The whole environment of a check.
     pub check_environment: BTreeMap<OsString, OsString>,
+    /// What checks can reach of the machine.
+    pub sandbox: SandboxSettings,
 }
 
 impl Default for Settings {
@@ -85,6 +91,7 @@ impl Default for Settings {
             prompt_repository_bytes: limits::PROMPT_REPOSITORY_BYTES.default,
             checks: Vec::new(),
             check_environment: BTreeMap::new(),
+            sandbox: SandboxSettings::default(),
         }
     }
 }

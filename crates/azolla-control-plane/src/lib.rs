@@ -2,12 +2,16 @@
 
 pub mod checks;
 mod context;
+pub mod generation;
 mod lease;
 pub mod operator;
+mod overwhelm;
 mod pause;
 pub mod poll;
 pub mod repo;
+pub mod sandbox;
 pub mod snapshot;
+pub mod spending;
 pub mod verify;
 pub mod workers;
 

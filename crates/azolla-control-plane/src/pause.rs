@@ -16,8 +16,10 @@ pub(crate) enum Ending<'a> {
     Retried { attempt: u64, attempts_max: u64, over_budget: bool },
     /// FAIL, and the operator acts next.
     GateFailed { action: Option<&'a str> },
+    /// FAIL, and no other attempt by itself makes sense (O-1).
+    Overwhelmed,
     /// FAIL: the budget was over.
-    BudgetExhausted { budget_ms: u64 },
+    BudgetExhausted { budget_ms: u64, is_overwhelmed: bool },
     /// FAIL: the operator cancelled the run (S-m).
     Cancelled,
     /// The Scheduler found open blockers (PF-3a).
@@ -33,7 +35,9 @@ impl Ending<'_> {
             Self::Retried { over_budget: true, .. } | Self::BudgetExhausted { .. } => {
                 PauseReason::BudgetExhausted
             }
-            Self::Retried { .. } | Self::GateFailed { .. } | Self::Cancelled => PauseReason::GateFailed,
+            Self::Retried { .. } | Self::GateFailed { .. } | Self::Overwhelmed | Self::Cancelled => {
+                PauseReason::GateFailed
+            }
             Self::PassedButBlocked | Self::Blocked | Self::NoSnapshot { .. } => PauseReason::Blocked,
         }
     }
@@ -61,13 +65,16 @@ impl Ending<'_> {
                 format!("Review gate failure reason: azolla review {id}"),
                 format!("Refine objective and retry: azolla objective retry {id}"),
             ],
-            Self::BudgetExhausted { budget_ms } => {
+            Self::Overwhelmed => vec![format!("Review gate failure reason: azolla review {id}")],
+            Self::BudgetExhausted { budget_ms, is_overwhelmed } => {
                 let larger =
                     budget_ms.saturating_mul(2).min(limits::BUDGET_PATCH_MS.maximum.unwrap_or(u64::MAX));
-                vec![
-                    format!("Review partial output: azolla review {id}"),
-                    format!("Retry with a larger budget: azolla objective retry {id} --budget-ms {larger}"),
-                ]
+                let retry =
+                    format!("Retry with a larger budget: azolla objective retry {id} --budget-ms {larger}");
+                match is_overwhelmed {
+                    true => vec![retry],
+                    false => vec![format!("Review partial output: azolla review {id}"), retry],
+                }
             }
             Self::Cancelled => vec![
                 format!("Review what there is: azolla review {id}"),

@@ -1,13 +1,33 @@
 //! The providers: each is a [`azolla_protocol::Diazotroph`], made from settings that configuration has read.
 
+pub mod anthropic;
 pub mod command;
+pub mod openai;
 pub mod recorded;
 
-pub use command::{CommandProvider, CommandSettings, PromptBy, ResultBy};
+pub use anthropic::{AnthropicProvider, AnthropicSettings, AnthropicVersion};
+pub use command::{CommandProvider, CommandSettings, OutputKind, Preset, PromptBy, ResultBy, presets};
+pub use openai::{OpenAiProvider, OpenAiSettings};
 pub use recorded::{RecordedProvider, RecordedSettings};
 
+use std::time::Duration;
+
+pub use crate::{
+    chat::{Probe, ProbeFailure, Structured},
+    secret::Secret,
+};
+
+/// The most tokens of an answer, where nothing else is configured.
+pub const MAX_TOKENS: u64 = 16_384;
+
+/// How long a model server may send nothing, where nothing else is configured.
+pub const STALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long a connection to one may take, where nothing else is configured.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// The most bytes of a text answer: what a document can hold.
-const ANSWER_BYTES_MAX: usize = azolla_protocol::DOCUMENT_BYTES_MAX;
+pub(crate) const ANSWER_BYTES_MAX: usize = azolla_protocol::DOCUMENT_BYTES_MAX;
 
 /// Settings that no provider can be made from: the text says which one and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! One running program, held together in either way.
 
-use std::{io, process::Command, process::ExitStatus, time::Duration};
+use std::{io, process::Command, process::ExitStatus, sync::Arc, time::Duration};
 
 #[cfg(target_os = "linux")]
 use crate::tree::Tree;
-use crate::{Bounds, Containment, group::Group};
+use crate::{Bounds, Containment, group::Group, sandbox::Confined};
 
 /// How long what was killed has to be gone. More is needed only by a process inside a system call that does not
 /// return; then the caller goes on, and the waiting is done elsewhere.
@@ -18,11 +18,15 @@ pub(crate) enum Contained {
 }
 
 impl Contained {
-    /// Starts `command`.
-    pub(crate) fn spawn(command: &mut Command, bounds: &Bounds) -> io::Result<Self> {
+    /// Starts `command`. Only what is in a tree can be confined.
+    pub(crate) fn spawn(
+        command: &mut Command,
+        bounds: &Bounds,
+        #[cfg_attr(not(target_os = "linux"), expect(unused_variables))] confined: Arc<Confined>,
+    ) -> io::Result<Self> {
         match bounds.containment {
             #[cfg(target_os = "linux")]
-            Containment::Tree => Tree::spawn(command, bounds.limits).map(Self::Tree),
+            Containment::Tree => Tree::spawn(command, bounds.limits, confined).map(Self::Tree),
             #[cfg(not(target_os = "linux"))]
             Containment::Tree => Group::spawn(command, bounds.limits).map(Self::Group),
             Containment::Group => Group::spawn(command, bounds.limits).map(Self::Group),

@@ -9,6 +9,7 @@ compile_error!("azolla runs on Unix systems only: on Windows, build it inside WS
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
+mod available;
 mod capture;
 mod contained;
 mod find;
@@ -16,14 +17,23 @@ mod group;
 mod limits;
 mod reap;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(not(target_os = "linux"))]
+#[path = "sandbox/elsewhere.rs"]
+mod sandbox;
+mod settings;
 mod spawn;
 mod streams;
 mod sys;
 #[cfg(target_os = "linux")]
 mod tree;
 
+pub use available::Available;
 pub use find::find;
 pub use run::run;
+pub use sandbox::available;
+pub use settings::{SandboxMode, SandboxSettings};
 
 /// What to run. The environment is all that the program sees: nothing of ours is inherited, and of our open files only
 /// its three streams.
@@ -56,6 +66,39 @@ pub struct Bounds {
     pub containment: Containment,
     /// Limits of the system on each of its processes.
     pub limits: ResourceLimits,
+    /// What of the machine it can reach.
+    pub sandbox: Sandbox,
+}
+
+/// Whether a program is confined. Only what is in a [`Containment::Tree`] can be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// It is not.
+    #[default]
+    Off,
+    /// As far as this system can; how far is in [`Finished::sandbox_mode`].
+    BestEffort(Confinement),
+    /// As [`Sandbox::BestEffort`], but the program is not started where the system cannot hide files and network from it,
+    /// which takes bubblewrap.
+    Required(Confinement),
+}
+
+/// What a confined program can reach. Beside this it reads the system's own directories, and with bubblewrap the rest of
+/// the machine is not there for it: it has processes, a loopback, temporary directories and an empty home of its own.
+///
+/// Where there is only Landlock, the rest cannot be opened, but names, modes and times of files are not hidden and the
+/// last two not protected, nor is what is in `keep`; without `network` it makes no sockets at all, and temporary files
+/// need a place in `write`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Confinement {
+    /// Files and directories that it may also read and execute. What is not there is passed over.
+    pub read: Vec<PathBuf>,
+    /// Files and directories that it may read and change. They have to be there.
+    pub write: Vec<PathBuf>,
+    /// What stays as it is, though it is below a directory of `write`, such as a worktree's `.git`.
+    pub keep: Vec<PathBuf>,
+    /// Whether it has the machine's network, and with it what listens there.
+    pub network: bool,
 }
 
 /// How much of a stream is kept. No more memory than that is used for it, whatever the program prints, but for a
@@ -115,6 +158,9 @@ pub struct Finished {
     pub stderr: Captured,
     /// How long it ran.
     pub duration: Duration,
+    /// How it was really confined: `off`, or the layers that were in force, such as `bubblewrap+landlock` or
+    /// `landlock+seccomp`, with what of the [`Confinement`] they did not do.
+    pub sandbox_mode: String,
 }
 
 /// The kept part of a stream.

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Bounds, Exit, Finished, Program, SpawnError, contained::Contained, spawn, streams::Streams};
+use crate::{
+    Bounds, Exit, Finished, Program, Sandbox, SpawnError, contained::Contained, sandbox::Layers, spawn,
+    streams::Streams,
+};
 
 /// Runs a program to its end, or to the end of its time, and ends what it left behind. Returns within
 /// `time + grace + 1 s`, whatever the program does.
@@ -15,10 +18,23 @@ use crate::{Bounds, Exit, Finished, Program, SpawnError, contained::Contained, s
 /// Dropping the future at any point kills the program with everything that it started. Needs a Tokio runtime with I/O
 /// and time, and SIGPIPE ignored, as Rust's runtime has it.
 pub async fn run(program: &Program, bounds: &Bounds) -> Result<Finished, SpawnError> {
+    let layers = match bounds.sandbox {
+        Sandbox::Off => Layers::none(),
+        Sandbox::BestEffort(_) | Sandbox::Required(_) => Layers::here().await,
+    };
+    run_with(program, bounds, &layers).await
+}
+
+/// Runs a program as [`run`] does, on a system that has these layers to confine it with.
+pub(crate) async fn run_with(
+    program: &Program,
+    bounds: &Bounds,
+    layers: &Layers,
+) -> Result<Finished, SpawnError> {
     let begin = Instant::now();
-    let (mut contained, mut streams) = spawn::start(program, bounds)
+    let (mut contained, mut streams, sandbox_mode) = spawn::start(program, bounds, layers)
         .map_err(|source| SpawnError { program: program.path.display().to_string(), source })?;
-    let end = until_end(&mut contained, &mut streams, bounds).await;
+    let end = until_end(&mut contained, &mut streams, bounds, begin).await;
     let status = contained.end().await;
     let over = streams.drain();
     let exit = match end {
@@ -29,7 +45,7 @@ pub async fn run(program: &Program, bounds: &Bounds) -> Result<Finished, SpawnEr
         End::Program => exit(status),
     };
     let (stdout, stderr) = streams.finish();
-    Ok(Finished { exit, stdout, stderr, duration: begin.elapsed() })
+    Ok(Finished { exit, stdout, stderr, duration: begin.elapsed(), sandbox_mode })
 }
 
 /// What came first.
@@ -39,11 +55,18 @@ enum End {
     TooMuchOutput,
 }
 
-/// Moves the streams until the program ends, its time is over with the grace after it, or it has printed too much.
-async fn until_end(contained: &mut Contained, streams: &mut Streams<'_>, bounds: &Bounds) -> End {
+/// Moves the streams until the program ends, its time is over with the grace after it, or it has printed too much. What
+/// it took to start it is part of its time.
+async fn until_end(
+    contained: &mut Contained,
+    streams: &mut Streams<'_>,
+    bounds: &Bounds,
+    begin: Instant,
+) -> End {
+    let rest = bounds.time.map(|time| time.saturating_sub(begin.elapsed()));
     tokio::select! {
         biased;
-        () = elapsed(bounds.time) => (),
+        () = elapsed(rest) => (),
         () = contained.exited() => return End::Program,
         () = streams.move_until_too_much() => return End::TooMuchOutput,
     }

@@ -3,23 +3,30 @@
 use std::{
     io::{self, PipeReader, PipeWriter},
     process::{Command, Stdio},
+    sync::Arc,
 };
 
-use crate::{Bounds, Program, contained::Contained, streams::Streams};
+use crate::{
+    Bounds, Program,
+    contained::Contained,
+    sandbox::{Confined, Layers},
+    streams::Streams,
+};
 
-/// Starts a program.
-///
-/// A sandbox comes in at two places, and both leave the rest as it is: one that is a program itself (bubblewrap) is
-/// put before the path and the arguments in [`command`]; one that a process puts on itself (Landlock) goes to the end
-/// of `tree::keeper::become_program`, the last that runs before exec.
-pub(crate) fn start<'a>(program: &'a Program, bounds: &Bounds) -> io::Result<(Contained, Streams<'a>)> {
+/// Starts a program. Returns also how it is confined, in words.
+pub(crate) fn start<'a>(
+    program: &'a Program,
+    bounds: &Bounds,
+    layers: &Layers,
+) -> io::Result<(Contained, Streams<'a>, String)> {
     if !program.path.is_absolute() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "its path is not absolute"));
     }
+    let confined = Arc::new(layers.confine(program, bounds)?);
     let (command, pipes) = command(program)?;
-    let contained = spawn(command, bounds).map_err(|error| explain(program, error))?;
+    let contained = spawn(command, bounds, &confined).map_err(|error| explain(program, &confined, error))?;
     let streams = Streams::new(pipes.stdin, &program.input, pipes.stdout, pipes.stderr, bounds)?;
-    Ok((contained, streams))
+    Ok((contained, streams, confined.mode.clone()))
 }
 
 /// Our ends of a program's streams.
@@ -50,17 +57,19 @@ fn command(program: &Program) -> io::Result<(Command, Pipes)> {
 }
 
 /// Takes the command by value: it holds the program's ends of the pipes, which must not stay open here.
-fn spawn(mut command: Command, bounds: &Bounds) -> io::Result<Contained> {
-    Contained::spawn(&mut command, bounds)
+fn spawn(mut command: Command, bounds: &Bounds, confined: &Arc<Confined>) -> io::Result<Contained> {
+    Contained::spawn(&mut command, bounds, confined.clone())
 }
 
-/// Tells a missing directory from a missing program: the system gives the same error for both.
-fn explain(program: &Program, error: io::Error) -> io::Error {
-    if program.directory.is_dir() {
-        return error;
+/// Tells a missing directory from a missing program: the system gives the same error for both. And what is missing from
+/// what its sandbox does not show.
+fn explain(program: &Program, confined: &Confined, error: io::Error) -> io::Error {
+    if !program.directory.is_dir() {
+        let text = format!("there is no directory {} to start it in", program.directory.display());
+        return io::Error::new(error.kind(), text);
     }
-    io::Error::new(
-        error.kind(),
-        format!("there is no directory {} to start it in", program.directory.display()),
-    )
+    match confined.explain(program, &error) {
+        Some(text) => io::Error::new(error.kind(), text),
+        None => error,
+    }
 }

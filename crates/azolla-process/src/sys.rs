@@ -9,7 +9,10 @@ use std::{os::unix::process::CommandExt, process::Command};
 use crate::{ResourceLimits, limits};
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::*;
+mod confine;
+
+#[cfg(target_os = "linux")]
+pub(crate) use {confine::*, linux::*};
 
 /// Sets limits in the process of `command` before it becomes the program.
 pub(crate) fn limit_before_exec(command: &mut Command, resources: ResourceLimits) {
@@ -44,6 +47,7 @@ mod linux {
         io,
         os::fd::{FromRawFd, OwnedFd, RawFd},
         ptr,
+        sync::Arc,
         time::Duration,
     };
 
@@ -51,7 +55,7 @@ mod linux {
     use tokio::io::{Interest, unix::AsyncFd};
 
     use super::*;
-    use crate::tree::keeper;
+    use crate::{sandbox::Confined, tree::keeper};
 
     /// What [`keep_only`] makes of its first descriptor.
     pub(crate) const FIRST: RawFd = 0;
@@ -60,9 +64,14 @@ mod linux {
 
     /// Puts a keeper between this process and the program of `command`; see [`keeper::enter`]. Both descriptors must
     /// be open until the command was spawned.
-    pub(crate) fn keep_before_exec(command: &mut Command, ends: keeper::Ends, resources: ResourceLimits) {
-        // SAFETY: the closure makes system calls only, and what it captures is plain numbers.
-        unsafe { command.pre_exec(move || keeper::enter(ends, resources)) };
+    pub(crate) fn keep_before_exec(
+        command: &mut Command,
+        ends: keeper::Ends,
+        resources: ResourceLimits,
+        confined: Arc<Confined>,
+    ) {
+        // SAFETY: the closure makes system calls only, and only reads what it captures.
+        unsafe { command.pre_exec(move || keeper::enter(ends, resources, &confined)) };
     }
 
     /// Splits the calling process, which has one thread. Returns the child to the parent, and nothing to the child.

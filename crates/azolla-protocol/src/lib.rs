@@ -20,7 +20,8 @@ pub use lifecycle::*;
 pub use limits::{LIMITS, LeaseLength, Limit, OutOfRange, Unit};
 pub use names::UnknownName;
 pub use ports::{
-    Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, IdSource, Usage,
+    Allowance, AnswerForm, Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
+    IdSource, Reservation, Spending, Usage, Wait, Withheld,
 };
 pub use schema::*;
 pub use timestamp::{InvalidTimestamp, Timestamp};

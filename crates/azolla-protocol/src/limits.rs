@@ -1,4 +1,4 @@
-//! The limits of PROTOCOL.md section 11, in one table that the operator can print (O-2).
+//! The limits of PROTOCOL.md section 11, and the caps on what is spent, in tables that the operator can print (O-2).
 
 use crate::names::named_enum;
 
@@ -26,6 +26,10 @@ named_enum! {
         Bytes = "bytes",
         /// Things.
         Count = "count",
+        /// Tokens sent to a model and received.
+        Tokens = "tokens",
+        /// Millionths of a US dollar. Configuration names whole dollars, with up to six decimals.
+        MicroUsd = "microusd",
     }
 }
 
@@ -55,7 +59,7 @@ impl Limit {
 }
 
 macro_rules! limits {
-    ($count:literal: $(
+    ($(#[$described:meta])* $table:ident $count:literal: $(
         $(#[$attribute:meta])*
         $name:ident = $text:literal $unit:ident $default:literal, $minimum:literal, $maximum:expr;
     )+) => {
@@ -66,12 +70,14 @@ macro_rules! limits {
             };
         )+
 
-        /// Every limit, in the order of section 11.
-        pub const LIMITS: [Limit; $count] = [$($name,)+];
+        $(#[$described])*
+        pub const $table: [Limit; $count] = [$($name,)+];
     };
 }
 
-limits! { 18:
+limits! {
+    /// Every limit, in the order of section 11.
+    LIMITS 18:
     /// How long a claim holds without renewal (C-7). Tests take less through [`LeaseLength`].
     LEASE_MS = "lease_ms" Milliseconds 60_000, 30_000, Some(120_000);
     /// Open workorders of a CODE_PATCH azolla (W-4).
@@ -108,6 +114,32 @@ limits! { 18:
     PATCH_FILES = "patch_files" Count 500, 1, Some(5_000);
     /// Size of one file after a patch.
     PATCH_FILE_BYTES = "patch_file_bytes" Bytes 5_000_000, 1, Some(50_000_000);
+}
+
+limits! {
+    /// Every cap on what is spent over all azollas of a machine: by one run, for one objective, on one day (UTC). 0 is
+    /// no cap.
+    CAPS 10:
+    /// Tokens of one run.
+    RUN_TOKENS = "run_tokens" Tokens 0, 0, Some(1_000_000_000_000);
+    /// Money for one run.
+    RUN_USD = "run_usd" MicroUsd 2_000_000, 0, Some(1_000_000_000_000);
+    /// Tokens for one objective, over all its runs.
+    OBJECTIVE_TOKENS = "objective_tokens" Tokens 0, 0, Some(1_000_000_000_000);
+    /// Money for one objective, over all its runs.
+    OBJECTIVE_USD = "objective_usd" MicroUsd 5_000_000, 0, Some(1_000_000_000_000);
+    /// Time of the workers for one objective, over all its runs.
+    OBJECTIVE_MS = "objective_ms" Milliseconds 0, 0, Some(1_000_000_000_000);
+    /// Runs for one objective.
+    OBJECTIVE_RUNS = "objective_runs" Count 0, 0, Some(1_000_000);
+    /// Tokens of one day.
+    DAY_TOKENS = "day_tokens" Tokens 0, 0, Some(1_000_000_000_000);
+    /// Money of one day.
+    DAY_USD = "day_usd" MicroUsd 20_000_000, 0, Some(1_000_000_000_000);
+    /// Time of the workers on one day.
+    DAY_MS = "day_ms" Milliseconds 0, 0, Some(1_000_000_000_000);
+    /// Runs of one day.
+    DAY_RUNS = "day_runs" Count 0, 0, Some(1_000_000);
 }
 
 /// How long a claim holds, and so how often it is renewed (C-7).

@@ -2,7 +2,7 @@
 
 use std::{path::Path, pin::Pin, time::Duration};
 
-use crate::{IdBody, Timestamp, WorkOrderId};
+use crate::{IdBody, Timestamp, WorkOrderId, names::named_enum};
 
 /// Where `now` comes from, except for leases, which use the store's clock (C-7).
 pub trait Clock: Send + Sync {
@@ -24,8 +24,8 @@ pub trait Diazotroph: Send + Sync {
     /// Returns the provider's configured name.
     fn provider(&self) -> &str;
 
-    /// Tells whether the work happens in files: then the request has a directory with the base commit in it.
-    fn needs_worktree(&self) -> bool;
+    /// Returns how an answer changes files, which the prompt asks for.
+    fn answer_form(&self) -> AnswerForm;
 
     /// Does the work of one claim. What fails for good is an outcome, not an error.
     fn generate<'a>(
@@ -47,8 +47,68 @@ pub struct GenerationRequest<'a> {
     pub remaining: Duration,
     /// The base commit as files, if asked for.
     pub worktree: Option<&'a Path>,
+    /// What an answer has to look like, where that is a JSON document.
+    pub schema: Option<&'a serde_json::Value>,
+    /// Asked before every request and before every start of a program.
+    pub allowance: &'a dyn Allowance,
     /// Called when there is something to show; never stored.
     pub progress: &'a (dyn Fn(&str) + Send + Sync),
+}
+
+named_enum! {
+    /// How an answer changes files.
+    pub enum AnswerForm {
+        /// By edits in a directory that has the base commit in it.
+        Files = "files",
+        /// By blocks of text to search for and to put there instead.
+        SearchReplace = "search-replace",
+        /// By a unified diff.
+        Diff = "diff",
+        /// By files as they are to be.
+        WholeFile = "whole-file",
+        /// By a JSON document of edits.
+        Json = "json",
+    }
+}
+
+/// Keeps what is spent within the operator's caps: what a call may cost at most is set aside, durably, before the call.
+pub trait Allowance: Send + Sync {
+    /// Sets aside the most that one call can cost, or withholds it. What is not known beforehand is zero.
+    fn reserve(&self, most: Spending) -> Result<Reservation, Withheld>;
+
+    /// Replaces what was set aside by what the call did cost. What is never settled stays set aside.
+    fn settle(&self, reservation: Reservation, spent: Spending);
+}
+
+/// What was set aside for one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation(pub u64);
+
+/// What one call costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spending {
+    /// Tokens sent and received.
+    pub tokens: u64,
+    /// Millionths of a US dollar, where the price is known.
+    pub cost_microusd: Option<u64>,
+}
+
+/// Why a call must not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// Not now: it may be made later without anybody doing anything.
+    Wait(Wait),
+    /// A cap of the run or of the objective is reached: the operator acts first. The text names the cap.
+    Cap(String),
+}
+
+/// Work that goes on by itself after some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// What is waited for.
+    pub reason: String,
+    /// How long.
+    pub time: Duration,
 }
 
 /// What came back, and what it cost.
@@ -58,6 +118,8 @@ pub struct Generation {
     pub outcome: GenerationOutcome,
     /// What it cost.
     pub usage: Usage,
+    /// How a program that did the work was really confined; none where no program was started.
+    pub sandbox_mode: Option<String>,
 }
 
 /// How a generation went.
@@ -82,15 +144,28 @@ pub enum GenerationOutcome {
         /// What the worker had printed, in short.
         said: String,
     },
+    /// The provider has no quota left, or a cap of the day is reached: the same work goes on later.
+    Wait(Wait),
 }
 
-/// What sort of failure ended a generation: what comes next depends on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
-    /// A key, a login or a program is missing: another attempt would fail alike, so the operator acts first (PF-8).
-    Setup,
-    /// Anything else.
-    Other,
+named_enum! {
+    /// What sort of failure ended a generation: what comes next depends on it.
+    pub enum FailureKind {
+        /// A key, a login or a program is missing: another attempt would fail alike, so the operator acts first (PF-8).
+        Setup = "SETUP",
+        /// The model refused.
+        Refused = "REFUSED",
+        /// The answer was cut off at the model's or the configured limit.
+        Truncated = "TRUNCATED",
+        /// The answer came to no end: a stream that stopped in the middle.
+        Unfinished = "UNFINISHED",
+        /// The provider kept failing in passing until the retries were used up (B-4, O-1).
+        Retries = "RETRIES",
+        /// A cap of the run or the objective.
+        Cap = "CAP",
+        /// Anything else.
+        Other = "OTHER",
+    }
 }
 
 /// What a generation cost, as far as the provider tells (B-3).

@@ -7,7 +7,10 @@ use azolla_protocol::{
     lifecycle::{ObjectiveStep, is_archived},
 };
 
-use crate::{claim::Fence, read::StoredObjective};
+use crate::{
+    claim::{Fence, Release},
+    read::StoredObjective,
+};
 
 /// A whole write: applied at once or not at all, with one journal row per change.
 ///
@@ -143,6 +146,8 @@ pub enum Write {
     Execute(Validated<OutputBundle>),
     /// What a claim cost.
     RecordUsage(Validated<UsageRecord>),
+    /// The workorder's claim ends without an outcome, as in a release: charged, and counted or not (B-2, W-7).
+    GiveBack(Release),
     /// The one run_record of a workorder, which leaves the work stream (W-5). Needs the workorder's claim.
     Gate(Validated<RunRecord>),
     /// The checks behind a run_record.

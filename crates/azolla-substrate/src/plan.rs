@@ -210,6 +210,13 @@ impl Planner<'_> {
                 self.note(JournalStep::Insert, "usage_record", usage.work_order_id.as_str());
                 Ok(())
             }
+            Write::GiveBack(release) => {
+                let ClaimUse::Fenced(fence) = &self.commit.claim else {
+                    return Err(malformed("only a claim that is held is given back"));
+                };
+                self.steps.push(settle_step(fence, *release));
+                Ok(())
+            }
             Write::Gate(run) => self.gate(run),
             Write::RecordEvidence(evidence) => {
                 self.needs_claim(&(&evidence.work_order_id).into())?;

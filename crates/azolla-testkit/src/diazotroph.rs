@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use azolla_protocol::{Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
+use azolla_protocol::{AnswerForm, Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
 
 use crate::clock::ManualClock;
 
@@ -74,8 +74,8 @@ impl Diazotroph for ScriptedDiazotroph {
         "scripted"
     }
 
-    fn needs_worktree(&self) -> bool {
-        false
+    fn answer_form(&self) -> AnswerForm {
+        AnswerForm::Diff
     }
 
     fn generate<'a>(
@@ -90,9 +90,11 @@ impl Diazotroph for ScriptedDiazotroph {
             }
             match self.next() {
                 Answer::Hang => std::future::pending().await,
-                Answer::Outcome(outcome) => {
-                    Generation { outcome, usage: Usage { requests: 1, ..Usage::default() } }
-                }
+                Answer::Outcome(outcome) => Generation {
+                    outcome,
+                    usage: Usage { requests: 1, ..Usage::default() },
+                    sandbox_mode: None,
+                },
             }
         })
     }

@@ -3,11 +3,12 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use azolla_control_plane::repo::{
-    Attempt, Candidate, Description, Published, Repository, RepositoryError, TakeError, Taken, Worktree,
+    Attempt, Candidate, Description, Entry, Pick, Published, Repository, RepositoryError, TakeError, Taken,
+    Worktree,
 };
 use azolla_substrate::BoxFuture;
 
@@ -81,10 +82,25 @@ impl Repository for MemoryRepository {
         })
     }
 
-    fn describe<'a>(&'a self, _commit: &'a str) -> BoxFuture<'a, Result<Description, RepositoryError>> {
+    fn describe<'a>(
+        &'a self,
+        _commit: &'a str,
+        pick: &'a Pick<'a>,
+    ) -> BoxFuture<'a, Result<Description, RepositoryError>> {
         Box::pin(async {
-            let paths: Vec<String> = self.state().files.keys().cloned().collect();
-            Ok(Description { files: paths.len() as u64, paths, guide: None })
+            let files = self.state().files.clone();
+            let entries: Arc<[Entry]> = files
+                .iter()
+                .map(|(path, bytes)| Entry {
+                    path: path.clone(),
+                    blob: checksum(&String::from_utf8_lossy(bytes)),
+                    size: bytes.len() as u64,
+                    mode: 0o100_644,
+                })
+                .collect();
+            let text = |n: usize| String::from_utf8_lossy(&files[&entries[n].path]).into_owned();
+            let texts = pick(&entries).into_iter().map(|n| (n, text(n))).collect();
+            Ok(Description { entries, guide: None, texts })
         })
     }
 

@@ -1,14 +1,17 @@
 //! The workers of one azolla on a store, a repository and a diazotroph that a test controls.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use azolla_control_plane::{
     RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext, WorkerError,
     operator::{NewObjective, Operator},
     repo::RepositoryError,
+    spending::{Ledger, RunAccount},
     workers::{gate, readiness, runner, scheduler},
 };
-use azolla_protocol::{AzollaType, IdSource, ObjectiveId, OwnerId};
+use azolla_protocol::{
+    Allowance, AzollaType, IdSource, ObjectiveId, OwnerId, Reservation, Spending, Wait, Withheld,
+};
 use azolla_substrate::{StoredObjective, StreamRoom};
 use tokio::sync::watch;
 
@@ -59,6 +62,7 @@ impl World {
             repository: repository.clone(),
             repo_ref: REPO.to_owned(),
             diazotroph: diazotroph.clone(),
+            ledger: Arc::new(NoCaps),
             repository_file: Arc::new(TrustEverything),
             settings: Settings {
                 room: StreamRoom { max_concurrent: 1, review_limit: 0 },
@@ -165,6 +169,63 @@ impl World {
     pub async fn objective(&self, id: &ObjectiveId) -> StoredObjective {
         self.store.read().objective(id).await.expect("a read").expect("it was created")
     }
+}
+
+/// An account that a test closes and opens.
+#[derive(Default)]
+pub struct ScriptedLedger {
+    /// What keeps work from starting, if anything.
+    pub waits: Mutex<Option<Wait>>,
+    /// What withholds the next run that begins.
+    pub withheld: Mutex<Option<Withheld>>,
+    /// The times of the runs that ended.
+    pub ended: Mutex<Vec<u64>>,
+}
+
+impl Ledger for ScriptedLedger {
+    fn waits(&self, _provider: &str) -> Option<Wait> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn begin(&self, _run: &RunAccount) -> Result<Box<dyn Allowance>, Withheld> {
+        match self.withheld.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(withheld) => Err(withheld),
+            None => Ok(Box::new(NoCaps)),
+        }
+    }
+
+    fn end(&self, _run: &RunAccount, consumed_ms: u64) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(consumed_ms);
+    }
+
+    fn hold(&self, _provider: &str, wait: &Wait) {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(wait.clone());
+    }
+}
+
+/// An account without caps.
+pub struct NoCaps;
+
+impl Ledger for NoCaps {
+    fn waits(&self, _provider: &str) -> Option<Wait> {
+        None
+    }
+
+    fn begin(&self, _run: &RunAccount) -> Result<Box<dyn Allowance>, Withheld> {
+        Ok(Box::new(Self))
+    }
+
+    fn end(&self, _run: &RunAccount, _consumed_ms: u64) {}
+
+    fn hold(&self, _provider: &str, _wait: &Wait) {}
+}
+
+impl Allowance for NoCaps {
+    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
+        Ok(Reservation(0))
+    }
+
+    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
 }
 
 /// Takes every repository file as pinned and empty of settings.

@@ -1,25 +1,25 @@
-//! The user's configuration: the static registry of azollas (Y-1), the providers and the limits.
+//! The user's configuration: the static registry of azollas (Y-1), the providers, the limits and the caps.
 //!
 //! Flag, then environment, then this file, then the default. What the program does not know is an error that shows
 //! the line (`report.rs`).
 
 mod edit;
 mod place;
+mod provider;
 mod read;
 mod report;
 mod repository_file;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
-use azolla_protocol::{AzollaId, AzollaType, Limit};
+use azolla_control_plane::sandbox::SandboxSettings;
+use azolla_protocol::{AzollaId, AzollaType, Limit, limits};
 
 pub(crate) use edit::{
-    Added, add_azolla, add_provider, add_recorded, copy_provider, first_text, set_provider,
+    Added, add_azolla, add_preset, add_provider, add_recorded, copy_provider, first_text, set_provider,
 };
 pub(crate) use place::{Place, Unsafe};
+pub(crate) use provider::{KeyFrom, ModelApi, Price, ProviderConfig};
 pub(crate) use report::Problem;
 pub(crate) use repository_file::{
     BYTES_MAX as REPOSITORY_FILE_BYTES_MAX, NAME as REPOSITORY_FILE, RepositoryFile,
@@ -32,8 +32,10 @@ pub(crate) struct Config {
     pub(crate) azollas: Vec<AzollaConfig>,
     /// The providers by name.
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
-    /// The limits that are not the default.
+    /// The limits and caps that are not the default.
     pub(crate) limits: Limits,
+    /// What checks and commands may reach.
+    pub(crate) sandbox: SandboxSettings,
 }
 
 /// One azolla of the registry.
@@ -68,48 +70,7 @@ pub(crate) struct CheckConfig {
     pub(crate) time_ms: Option<u64>,
 }
 
-/// Where work comes back from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ProviderConfig {
-    /// A program on this machine.
-    Command {
-        /// Program and arguments, with `{prompt_file}`, `{prompt}`, `{worktree}` in them.
-        argv: Vec<String>,
-        /// How the prompt gets there.
-        prompt: PromptBy,
-        /// How the result comes back.
-        result: ResultBy,
-        /// Names of environment variables that it gets.
-        env: Vec<String>,
-    },
-    /// Answers from files.
-    Recorded {
-        /// A file, or a directory with one file per attempt.
-        answers: PathBuf,
-    },
-}
-
-/// How a prompt gets to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PromptBy {
-    /// On stdin.
-    Stdin,
-    /// In a file.
-    File,
-    /// As an argument.
-    Argument,
-}
-
-/// How a command's result comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResultBy {
-    /// As edits in the worktree.
-    Worktree,
-    /// As text on stdout.
-    Stdout,
-}
-
-/// The configured limits, over the defaults of the protocol's table (O-2).
+/// The configured limits and caps, over the defaults of the protocol's tables (O-2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits(BTreeMap<&'static str, u64>);
 
@@ -124,6 +85,12 @@ impl Limits {
         self.0.get(limit.name).copied()
     }
 
+    /// Returns limits that are configured like this.
+    #[cfg(test)]
+    pub(crate) fn with(values: &[(&Limit, u64)]) -> Self {
+        Self(values.iter().map(|(limit, value)| (limit.name, *value)).collect())
+    }
+
     fn set(&mut self, limit: &Limit, value: u64) {
         self.0.insert(limit.name, value);
     }
@@ -133,6 +100,15 @@ impl Config {
     /// Reads the text of a configuration; `path` is for the error alone.
     pub(crate) fn parse(text: &str, path: &Path) -> Result<Self, Problem> {
         read::config(text).map_err(|fault| fault.at(text, path))
+    }
+
+    /// Returns the providers for which caps on money cannot hold, where there is such a cap.
+    pub(crate) fn unpriced(&self) -> impl Iterator<Item = &str> {
+        let is_capped = [&limits::RUN_USD, &limits::OBJECTIVE_USD, &limits::DAY_USD]
+            .iter()
+            .any(|cap| self.limits.get(cap) > 0);
+        let unpriced = self.providers.iter().filter(move |(_, provider)| is_capped && !provider.is_priced());
+        unpriced.map(|(name, _)| name.as_str())
     }
 
     /// Returns an azolla by its id.

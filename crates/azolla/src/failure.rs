@@ -35,6 +35,8 @@ pub(crate) enum Code {
     NotFound = 3,
     /// It is there, but not in a state for this.
     Refused = 4,
+    /// A budget or a cap is used up.
+    Cap = 6,
     /// Another try may work.
     Temporary = 75,
 }
@@ -53,6 +55,16 @@ impl Failure {
     /// Something that is not there.
     pub(crate) fn not_found(what: impl Into<String>) -> Self {
         Self { code: Code::NotFound, ..Self::new(what) }
+    }
+
+    /// Something that would go beyond a cap.
+    pub(crate) fn cap(what: impl Into<String>) -> Self {
+        Self { code: Code::Cap, ..Self::new(what) }
+    }
+
+    /// Something that may work later.
+    pub(crate) fn temporary(what: impl Into<String>) -> Self {
+        Self { code: Code::Temporary, ..Self::new(what) }
     }
 
     /// Something that its state does not allow.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
 
-use azolla_process::{Bounds, Capture, Containment, Finished, Program, ResourceLimits};
+use azolla_process::{Bounds, Capture, Containment, Finished, Program, ResourceLimits, Sandbox};
 
 use crate::deployment;
 
@@ -31,6 +31,7 @@ pub(crate) async fn run(
         stderr: Capture::Head(10_000),
         containment: Containment::Group,
         limits: ResourceLimits::default(),
+        sandbox: Sandbox::Off,
     };
     Ok(azolla_process::run(&program, &bounds).await?)
 }

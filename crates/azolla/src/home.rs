@@ -1,11 +1,14 @@
-//! `home.sqlite`: what belongs to no azolla. Trust pins, and how far the operator has looked.
+//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, and what is spent.
 
+mod account;
 mod sql;
 
 use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, time::Duration};
 
 use azolla_protocol::{AzollaId, Timestamp};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+pub(crate) use account::{Account, Hold, Spent};
 
 /// The home store.
 pub(crate) struct Home {
@@ -39,15 +42,12 @@ impl Home {
     /// Opens the file, or makes it for its owner alone.
     pub(crate) fn open(path: &Path) -> Result<Self, HomeError> {
         OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        let connection = Connection::open(path)?;
+        let mut connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;
-        let version: i64 = connection.query_row(sql::READ_VERSION, [], |row| row.get(0))?;
-        match version {
-            sql::VERSION => {}
-            0 => connection.execute_batch(sql::CREATE)?,
-            newer => return Err(HomeError::Newer(newer)),
-        }
         connection.execute_batch(sql::SETTINGS)?;
+        if version(&connection)? != sql::VERSION {
+            migrate(&mut connection)?;
+        }
         Ok(Self { connection })
     }
 
@@ -84,6 +84,24 @@ impl Home {
         self.connection.execute(sql::LOOKED, (id.as_str(), &look.cursor, look.at.to_string()))?;
         Ok(())
     }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row(sql::READ_VERSION, [], |row| row.get(0))
+}
+
+/// Brings the tables up to the present version, all of it or nothing. Programs that come here at once do so one after
+/// the other, and the second finds everything done.
+fn migrate(connection: &mut Connection) -> Result<(), HomeError> {
+    connection.query_row(sql::JOURNAL, [], |_| Ok(()))?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = version(&transaction)?;
+    let missing = usize::try_from(found).ok().and_then(|found| sql::STEPS.get(found..));
+    for step in missing.ok_or(HomeError::Newer(found))? {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, sql::WRITE_VERSION, sql::VERSION)?;
+    Ok(transaction.commit()?)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod deployment;
 mod failure;
 mod git;
 mod home;
+mod ledger;
 mod screen;
 mod workers;
 

@@ -1,26 +1,27 @@
 //! What the roles of a CODE_PATCH azolla work with, made from the configuration.
 
+mod providers;
+
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use azolla_control_plane::{
     Activity, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings, WorkerContext,
-    checks::Check, repo::RepositoryError,
+    checks::Check, repo::RepositoryError, sandbox::SandboxSettings, spending::Ledger,
 };
-use azolla_diazotroph::provider::{
-    CommandProvider, CommandSettings, PromptBy as Prompt, RecordedProvider, RecordedSettings,
-    ResultBy as Answer,
-};
-use azolla_process::ResourceLimits;
-use azolla_protocol::{AzollaId, Diazotroph, IdSource, LeaseLength, OwnerId, limits};
-use azolla_substrate::{StreamRoom, SystemIds};
+use azolla_diazotroph::provider::CommandProvider;
+use azolla_protocol::{AzollaId, IdSource, LeaseLength, OwnerId, limits};
+use azolla_substrate::{StreamRoom, SystemClock, SystemIds};
 use tokio::sync::watch;
 
 use crate::{
-    config::{AzollaConfig, CheckConfig, PromptBy, ProviderConfig, RepositoryFile, ResultBy},
+    config::{AzollaConfig, CheckConfig, RepositoryFile},
     deployment::{Deployment, identity},
     home::Home,
+    ledger::HomeLedger,
 };
+
+pub(crate) use providers::{Made, make, provider};
 
 /// Told what is under way.
 pub(crate) type Watcher = Arc<dyn Fn(&Activity) + Send + Sync>;
@@ -36,6 +37,8 @@ pub(crate) async fn context(
     let repository = deployment.repository(azolla)?;
     // What a killed run left behind.
     repository.sweep();
+    // What cannot be removed now is there for the next one.
+    let _ = CommandProvider::sweep(&deployment.place.state());
     let repo_ref = azolla.repo.clone().with_context(|| format!("{} has no repository", azolla.id))?;
     let ids = Arc::new(SystemIds::default());
     Ok(WorkerContext {
@@ -52,6 +55,7 @@ pub(crate) async fn context(
         }),
         repo_ref,
         diazotroph: provider(deployment, name)?,
+        ledger: ledger(deployment),
         settings: settings(deployment, azolla)?,
         watcher,
         stopping,
@@ -59,44 +63,11 @@ pub(crate) async fn context(
     })
 }
 
-/// Makes a provider.
-pub(crate) fn provider(deployment: &Deployment, name: &str) -> anyhow::Result<Arc<dyn Diazotroph>> {
-    let configured = deployment.config.providers.get(name);
-    let name = name.to_owned();
-    Ok(match configured.with_context(|| format!("there is no provider {name}"))? {
-        ProviderConfig::Recorded { answers } => {
-            Arc::new(RecordedProvider::new(RecordedSettings { name, answers: answers.clone() }))
-        }
-        ProviderConfig::Command { argv, prompt, result, env } => {
-            Arc::new(CommandProvider::new(CommandSettings {
-                name,
-                argv: argv.clone(),
-                prompt: match prompt {
-                    PromptBy::Stdin => Prompt::Stdin,
-                    PromptBy::File => Prompt::File,
-                    PromptBy::Argument => Prompt::Argument,
-                },
-                result: match result {
-                    ResultBy::Worktree => Answer::Worktree,
-                    ResultBy::Stdout => Answer::Stdout,
-                },
-                environment: passed(env.iter().map(String::as_str)),
-                limits: WORKER_LIMITS,
-                state_dir: deployment.place.state(),
-                path: std::env::var_os("PATH").unwrap_or_default(),
-            })?)
-        }
-    })
+/// Returns the machine's account of what is spent.
+pub(crate) fn ledger(deployment: &Deployment) -> Arc<dyn Ledger> {
+    let (path, caps) = (deployment.place.home_store(), deployment.config.limits.clone());
+    Arc::new(HomeLedger::new(path, caps, Arc::new(SystemClock)))
 }
-
-/// What the system keeps each process of a worker to: a runaway one must not fill the disk or use up the descriptors.
-const WORKER_LIMITS: ResourceLimits = ResourceLimits {
-    cpu_seconds: None,
-    address_space: None,
-    file_size: Some(8 << 30),
-    open_files: Some(4096),
-    processes: None,
-};
 
 fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Settings> {
     let limit = |limit| deployment.config.limits.get(limit);
@@ -114,7 +85,21 @@ fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Se
         prompt_repository_bytes: limit(&limits::PROMPT_REPOSITORY_BYTES),
         checks: azolla.checks.iter().map(|check| made(check, check_ms, u64::MAX)).collect(),
         check_environment: passed(CHECK_VARIABLES.iter().copied()),
+        sandbox: sandbox(deployment, azolla),
     })
+}
+
+/// Returns what checks can reach: also the files that the operator's own name, such as a script.
+fn sandbox(deployment: &Deployment, azolla: &AzollaConfig) -> SandboxSettings {
+    let mut sandbox = deployment.config.sandbox.clone();
+    sandbox.read.extend(azolla.checks.iter().flat_map(|check| named(&check.command)));
+    sandbox
+}
+
+/// Returns the files that a command line names: `sh /home/me/agent.sh` has to find its script.
+fn named(argv: &[String]) -> impl Iterator<Item = PathBuf> {
+    let words = argv.iter().skip(1).map(PathBuf::from);
+    words.filter(|path| path.is_absolute() && path.is_file())
 }
 
 /// What a check sees of the operator's environment: enough for toolchains, and no secret.

@@ -46,6 +46,15 @@ impl Blob {
     }
 }
 
+/// Something to read.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// `<commit>:<path>`, links inside the tree followed, or an object id.
+    pub(super) name: String,
+    /// Of a file at least so many of its first bytes are there.
+    pub(super) keep: usize,
+}
+
 /// Returns what is at each path of a commit, links inside the tree followed. Of a file at least the first `keep` bytes
 /// are there.
 pub(super) async fn read(
@@ -55,18 +64,32 @@ pub(super) async fn read(
     paths: &[&str],
     keep: usize,
 ) -> Result<Vec<Found>, RepositoryError> {
+    let asked: Vec<Asked> =
+        paths.iter().map(|path| Asked { name: format!("{commit}:{path}"), keep }).collect();
+    read_all(git, git_dir, &asked).await
+}
+
+/// Returns what everything that is asked for is, in one call of git as a rule.
+pub(super) async fn read_all(
+    git: &Git,
+    git_dir: &Path,
+    asked: &[Asked],
+) -> Result<Vec<Found>, RepositoryError> {
+    /// Room for what git prints around an object, and for a little more of one that is larger than `keep`.
+    const FRAME_BYTES: usize = 4_096;
     let mut found = Vec::new();
-    while found.len() < paths.len() {
-        let asked = &paths[found.len()..];
-        if asked.iter().any(|path| path.contains('\n')) {
+    while found.len() < asked.len() {
+        let asked = &asked[found.len()..];
+        if asked.iter().any(|asked| asked.name.contains('\n')) {
             return Err(unavailable("a path with a line break cannot be asked for"));
         }
-        let input: String = asked.iter().map(|path| format!("{commit}:{path}\n")).collect();
+        let input: String = asked.iter().map(|asked| format!("{}\n", asked.name)).collect();
         // The first file is seen up to `keep` in any case; one that pushes the next out costs one more call.
-        let capture = Capture::Head((keep + 4_096) * asked.len());
-        let call =
-            Call::new(git_dir, ["cat-file", "--batch", "--follow-symlinks"]).input(input).stdout(capture);
-        let seen = parse(&git.answer(call).await?, asked.len(), keep);
+        let capture = Capture::Head(asked.iter().map(|asked| asked.keep + FRAME_BYTES).sum());
+        let call = Call::new(git_dir, ["cat-file", "--batch", "--buffer", "--follow-symlinks"])
+            .input(input)
+            .stdout(capture);
+        let seen = parse(&git.answer(call).await?, asked);
         if seen.is_empty() {
             return Err(unavailable("git cat-file gave no answer"));
         }
@@ -75,9 +98,9 @@ pub(super) async fn read(
     Ok(found)
 }
 
-fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Found> {
+fn parse(mut output: &[u8], asked: &[Asked]) -> Vec<Found> {
     let mut found = Vec::new();
-    while found.len() < count {
+    for asked in asked {
         let Some(end) = output.iter().position(|byte| *byte == b'\n') else { break };
         let header = String::from_utf8_lossy(&output[..end]).into_owned();
         output = &output[end + 1..];
@@ -93,7 +116,7 @@ fn parse(mut output: &[u8], count: usize, keep: usize) -> Vec<Found> {
         };
         let length = usize::try_from(size).unwrap_or(usize::MAX);
         let is_cut = output.len() < length.saturating_add(1);
-        if is_cut && output.len() < keep.min(length) {
+        if is_cut && output.len() < asked.keep.min(length) {
             break;
         }
         let bytes = output[..length.min(output.len())].to_vec();

@@ -10,8 +10,8 @@ use azolla_protocol::{DOCUMENT_BYTES_MAX, limits};
 use azolla_substrate::BoxFuture;
 
 use super::{
-    Attempt, Candidate, CommitSha, Description, Published, Repository, RepositoryError, TakeError, Taken,
-    Worktree,
+    Attempt, Candidate, CommitSha, Description, Pick, Published, Repository, RepositoryError, TakeError,
+    Taken, Worktree,
     facts::Facts,
     git::{Git, unavailable},
     mirror::Mirror,
@@ -109,8 +109,12 @@ impl Repository for GitRepository {
         Box::pin(self.fetch_base(branch))
     }
 
-    fn describe<'a>(&'a self, commit: &'a str) -> BoxFuture<'a, Result<Description, RepositoryError>> {
-        Box::pin(self.describe_commit(commit))
+    fn describe<'a>(
+        &'a self,
+        commit: &'a str,
+        pick: &'a Pick<'a>,
+    ) -> BoxFuture<'a, Result<Description, RepositoryError>> {
+        Box::pin(self.describe_commit(commit, pick))
     }
 
     fn file<'a>(

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, SpawnError};
+use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, Sandbox, SpawnError};
 
 use super::{
     RepositoryError,
@@ -27,7 +27,8 @@ pub(super) const LOCAL_TIME: Duration = Duration::from_secs(300);
 pub(super) const FETCH_TIME: Duration = Duration::from_secs(1_800);
 /// Bytes of stdout that a call with a short answer may print.
 const ANSWER_BYTES: usize = 1 << 20;
-const STDERR_BYTES: usize = 16 << 10;
+/// Bytes of stderr that are kept.
+pub(super) const STDERR_BYTES: usize = 16 << 10;
 
 const IDENTITY_NAME: &str = "azolla";
 const IDENTITY_EMAIL: &str = "azolla@localhost.invalid";
@@ -119,6 +120,7 @@ impl Git {
             stderr: Capture::Head(STDERR_BYTES),
             containment: Containment::Group,
             limits: ResourceLimits::default(),
+            sandbox: Sandbox::Off,
         };
         let program = self.program_of(call);
         // Until git has ended: whoever finds a lock of git's then knows whether anybody may hold it.

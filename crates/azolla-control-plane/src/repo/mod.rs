@@ -4,6 +4,7 @@
 //! mirror; the operator's repository gets exactly one ref, on PASS (G-1, G-2).
 
 mod cat_file;
+mod edit;
 mod engine;
 mod facts;
 mod fetch;
@@ -17,16 +18,22 @@ mod publish;
 mod reference;
 mod refs;
 mod refusal;
+mod rewrite;
 mod scratch;
 mod source;
 mod take;
 mod worktree;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use azolla_protocol::{ObjectiveId, Timestamp, WorkOrderId};
 use azolla_substrate::BoxFuture;
 
+pub use edit::edit_schema;
 pub use engine::{GitRepository, GitSettings, PatchLimits};
 pub use patch::paths_of;
 pub use protected::{Protected, protected};
@@ -40,8 +47,13 @@ pub trait Repository: Send + Sync {
     /// Brings the base branch as it is now into the mirror.
     fn base<'a>(&'a self, branch: &'a str) -> BoxFuture<'a, Result<CommitSha, RepositoryError>>;
 
-    /// Returns what a prompt says about a commit that is in the mirror.
-    fn describe<'a>(&'a self, commit: &'a str) -> BoxFuture<'a, Result<Description, RepositoryError>>;
+    /// Returns what a prompt says about a commit that is in the mirror, with the texts of the files that `pick` picks
+    /// from its tree.
+    fn describe<'a>(
+        &'a self,
+        commit: &'a str,
+        pick: &'a Pick<'a>,
+    ) -> BoxFuture<'a, Result<Description, RepositoryError>>;
 
     /// Returns a file of a commit, links inside the tree followed; none only if the commit has no such path.
     ///
@@ -130,7 +142,7 @@ impl Attempt {
 /// What came back from a diazotroph.
 #[derive(Clone, Copy, Debug)]
 pub enum Candidate<'a> {
-    /// Text with a unified diff in it.
+    /// Text with a change in it, in one of the formats that are understood.
     Text(&'a str),
     /// Edits in the attempt's worktree.
     Edits(&'a Worktree),
@@ -174,12 +186,35 @@ pub struct Taken {
 /// What a prompt says about a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Every path, in order, up to a limit. What could begin a new line or hide text is written as an escape (T21).
-    pub paths: Vec<String>,
-    /// How many files there are.
-    pub files: u64,
+    /// Everything in the tree but directories, in git's order.
+    pub entries: Arc<[Entry]>,
     /// AGENTS.md, or CLAUDE.md where there is none: its name, blob and text.
     pub guide: Option<Guide>,
+    /// The texts of the files that were picked, by their place in `entries`; those that are no text are left out.
+    pub texts: BTreeMap<usize, String>,
+}
+
+/// Picks the entries of a tree whose texts are read, by their places. What is no file is not read, whoever picks it.
+pub type Pick<'a> = dyn Fn(&[Entry]) -> Vec<usize> + Send + Sync + 'a;
+
+/// What a tree has at one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path. What could begin a new line or hide text is written as an escape (T21).
+    pub path: String,
+    /// Its object id.
+    pub blob: String,
+    /// Its size in bytes; none of a submodule, or of an object that the mirror does not have.
+    pub size: u64,
+    /// Its mode, as git has it.
+    pub mode: u32,
+}
+
+impl Entry {
+    /// Tells whether it is a file: no link, no submodule.
+    pub fn is_file(&self) -> bool {
+        matches!(self.mode, 0o100_644 | 0o100_755 | 0o100_664)
+    }
 }
 
 /// The repository's own words to a worker.

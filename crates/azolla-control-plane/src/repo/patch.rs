@@ -1,18 +1,19 @@
 //! A unified diff, read by ourselves before git sees it, and written again in one form for git to apply.
 //!
 //! Counts, names and modes are all checked here, so that git and the policy cannot read the same text differently.
-//! Lenient shapes are refused with what is wrong; a diff may be bare, in one fenced block, or have prose around it.
+//! What is not well-formed is refused with what is wrong; `edit` reads it more loosely, from the files that it changes.
 
 mod find;
 mod header;
 mod hunk;
 mod paths;
-mod quote;
+pub(super) mod quote;
 
 use std::collections::BTreeSet;
 
 pub(super) use find::find;
 use header::Header;
+pub(super) use header::same_names;
 pub(super) use hunk::Hunk;
 pub use paths::paths_of;
 
@@ -167,24 +168,24 @@ fn read_file<'a>(lines: &mut Lines<'a>, binary: Binary) -> Result<FilePatch<'a>,
 
 /// The lines of a text, without their `\n`, one ahead.
 #[derive(Clone, Debug)]
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     rest: &'a str,
 }
 
 impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self { rest: text }
     }
 
-    fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         self.rest
     }
 
-    fn peek(&self) -> Option<&'a str> {
+    pub(super) fn peek(&self) -> Option<&'a str> {
         (!self.rest.is_empty()).then(|| self.rest.split_once('\n').map_or(self.rest, |(line, _)| line))
     }
 
-    fn next(&mut self) -> Option<&'a str> {
+    pub(super) fn next(&mut self) -> Option<&'a str> {
         let line = self.peek()?;
         self.rest = self.rest.get(line.len() + 1..).unwrap_or("");
         Some(line)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use super::{
     PatchLimits,
+    edit::{Action, FileEdit},
     patch::{Body, FilePatch, Patch},
     refusal::Refusal,
 };
@@ -28,6 +29,53 @@ pub(super) fn check(patch: &Patch<'_>, limits: &PatchLimits) -> Result<(), Refus
     check_together(patch)
 }
 
+/// Refuses edits that touch what they may not, or put too much into one file, whatever format they came in.
+pub(super) fn check_edits(edits: &[FileEdit], limits: &PatchLimits) -> Result<(), Refusal> {
+    let mut added: BTreeMap<&str, u64> = BTreeMap::new();
+    for edit in edits {
+        for name in std::iter::once(&edit.path).chain(&edit.to) {
+            path::check(name).map_err(|reason| Refusal::of(name, reason))?;
+        }
+        let created = matches!(edit.action, Action::Create(_)).then_some(&edit.path);
+        for name in created.into_iter().chain(&edit.to) {
+            path::check_created(name).map_err(|reason| Refusal::of(name, reason))?;
+        }
+        check_file_mode(edit)?;
+        let bytes = added.entry(&edit.path).or_default();
+        *bytes += edit.added_bytes();
+        if *bytes > limits.file_bytes {
+            return Err(too_much(&edit.path, limits));
+        }
+        if edit.has_nul() {
+            return Err(Refusal::of(&edit.path, "gets a NUL; a patch in text may only have text"));
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a patch changes a file that it changed before: one diff after another, not one diff.
+pub(super) fn changes_twice(patch: &Patch<'_>) -> bool {
+    check_once(patch).is_err()
+}
+
+fn check_file_mode(edit: &FileEdit) -> Result<(), Refusal> {
+    match edit.mode.as_deref() {
+        None | Some(REGULAR | EXECUTABLE) => Ok(()),
+        Some(GITLINK) => Err(Refusal::of(&edit.path, "is a submodule; those are not changed")),
+        Some(SYMLINK) => Err(Refusal::of(&edit.path, "is a link; a link is changed by an exact diff only")),
+        Some(mode) => Err(odd_mode(&edit.path, mode)),
+    }
+}
+
+fn odd_mode(path: &str, mode: &str) -> Refusal {
+    let mode = super::refusal::visible(mode);
+    Refusal::of(path, format!("has mode {mode}; only 100644, 100755 and 120000 may be"))
+}
+
+fn too_much(path: &str, limits: &PatchLimits) -> Refusal {
+    Refusal::of(path, format!("gets more than {} bytes, the limit for one file", limits.file_bytes))
+}
+
 fn check_paths(file: &FilePatch<'_>) -> Result<(), Refusal> {
     for name in file.old.iter().chain(&file.new) {
         path::check(name).map_err(|reason| Refusal::of(name, reason))?;
@@ -45,13 +93,7 @@ fn check_modes(file: &FilePatch<'_>) -> Result<(), Refusal> {
         match mode.as_str() {
             REGULAR | EXECUTABLE | SYMLINK => {}
             GITLINK => return Err(Refusal::of(file.path(), "is a submodule; those are not changed")),
-            _ => {
-                let reason = format!(
-                    "has mode {}; only 100644, 100755 and 120000 may be",
-                    super::refusal::visible(mode)
-                );
-                return Err(Refusal::of(file.path(), reason));
-            }
+            _ => return Err(odd_mode(file.path(), mode)),
         }
     }
     let is_link = |mode: &Option<String>| mode.as_deref().map(|mode| mode == SYMLINK);
@@ -64,11 +106,7 @@ fn check_modes(file: &FilePatch<'_>) -> Result<(), Refusal> {
 }
 
 fn check_size(file: &FilePatch<'_>, limits: &PatchLimits) -> Result<(), Refusal> {
-    if file.added_bytes() > limits.file_bytes {
-        let reason = format!("gets more than {} bytes, the limit for one file", limits.file_bytes);
-        return Err(Refusal::of(file.path(), reason));
-    }
-    Ok(())
+    if file.added_bytes() > limits.file_bytes { Err(too_much(file.path(), limits)) } else { Ok(()) }
 }
 
 /// Refuses a link that leaves the tree (T3).
@@ -93,6 +131,20 @@ fn check_link(file: &FilePatch<'_>) -> Result<(), Refusal> {
 
 /// Refuses two changes of one path, and a path below another that the patch makes a file or a link (T3).
 fn check_together(patch: &Patch<'_>) -> Result<(), Refusal> {
+    let made = check_once(patch)?;
+    for name in made.keys() {
+        let above = name.match_indices('/').map(|(at, _)| &name[..at]).find_map(|above| made.get(above));
+        if let Some(above) = above {
+            let kind = if is_link(&above.new_mode) { "link" } else { "file" };
+            let reason = format!("is written through {}, which the patch makes a {kind}", above.path());
+            return Err(Refusal::of(name, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses two changes of one path; returns the paths that are there afterwards.
+fn check_once<'p, 't>(patch: &'p Patch<'t>) -> Result<BTreeMap<&'p str, &'p FilePatch<'t>>, Refusal> {
     let mut made: BTreeMap<&str, &FilePatch<'_>> = BTreeMap::new();
     let mut gone: BTreeMap<&str, &FilePatch<'_>> = BTreeMap::new();
     for file in &patch.files {
@@ -116,15 +168,7 @@ fn check_together(patch: &Patch<'_>) -> Result<(), Refusal> {
             }
         }
     }
-    for name in made.keys() {
-        let above = name.match_indices('/').map(|(at, _)| &name[..at]).find_map(|above| made.get(above));
-        if let Some(above) = above {
-            let kind = if is_link(&above.new_mode) { "link" } else { "file" };
-            let reason = format!("is written through {}, which the patch makes a {kind}", above.path());
-            return Err(Refusal::of(name, reason));
-        }
-    }
-    Ok(())
+    Ok(made)
 }
 
 fn is_link(mode: &Option<String>) -> bool {

@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, path::Path};
 
 use super::{
     Attempt, GitRepository, RepositoryError, TakeError, Taken,
-    git::{Call, Output, unavailable},
+    edit::{self, Answer, FileEdit, Format},
+    git::{Call, Output, STDERR_BYTES, unavailable},
     mirror::is_object_id,
     patch::{self, Binary, Body, Patch},
     policy,
@@ -14,28 +15,72 @@ use super::{
 
 impl GitRepository {
     pub(super) async fn take_text(&self, attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
-        // An answer may have prose around its diff, but not without end (T13).
+        // An answer may have prose around its change, but not without end (T13).
         if text.len() as u64 > self.limits.bytes.saturating_mul(2) {
             return Err(self.too_large().into());
         }
-        let Some(diff) = patch::find(text)? else {
-            return Err(if text.trim().is_empty() {
-                TakeError::NoChange
-            } else {
-                Refusal::whole("the answer has no unified diff in it").into()
-            });
-        };
+        let text = &*edit::plain(text);
+        let Answer { format, edits } = edit::read(text, self.limits.files)?;
+        if edits.is_empty() {
+            return Err(TakeError::NoChange);
+        }
+        if edits.iter().map(FileEdit::bytes).sum::<u64>() > self.limits.bytes {
+            return Err(self.too_large().into());
+        }
+        let mut why = None;
+        if format == Format::Diff {
+            match self.take_exactly(attempt, text, &edits).await? {
+                Exactly::Taken(taken) => return Ok(taken),
+                Exactly::No(reason) => why = reason,
+            }
+        }
+        let checked = policy::check_edits(&edits, &self.limits);
+        // What only git can do, and did not, is git's to explain.
+        checked.map_err(|refusal| why.unwrap_or(refusal))?;
+        self.rewrite(attempt, edits).await
+    }
+
+    /// Takes a diff as git applies it, if it is well-formed and belongs exactly where it says.
+    async fn take_exactly(
+        &self,
+        attempt: &Attempt,
+        text: &str,
+        edits: &[FileEdit],
+    ) -> Result<Exactly, TakeError> {
+        let Ok(Some(diff)) = patch::find(text) else { return Ok(Exactly::No(None)) };
         if diff.len() as u64 > self.limits.bytes {
             return Err(self.too_large().into());
         }
-        let patch = Patch::read(diff, Binary::Refused, self.limits.files)?;
+        let patch = Patch::read(diff, Binary::Refused, self.limits.files);
+        // Both readings have to see the same files, or one of them would drop a part of the answer.
+        let is_whole = |patch: &Patch<'_>| {
+            let paths = patch.paths();
+            patch.files.len() == edits.len()
+                && edits.iter().all(|edit| paths.contains(edit.path.as_str()))
+                && !policy::changes_twice(patch)
+        };
+        let Some(patch) = patch.ok().filter(is_whole) else { return Ok(Exactly::No(None)) };
         policy::check(&patch, &self.limits)?;
         if patch.changes_nothing() {
             return Err(TakeError::NoChange);
         }
         let index = self.index_of(&attempt.base).await?;
-        self.apply(index.path(), &patch).await?;
-        self.commit_index(attempt, index.path(), Some(&patch.paths())).await
+        let call = self.apply_call(index.path(), patch.render(), &["apply", "--cached", "--verbose"]);
+        let output = self.git.run(call).await?;
+        // git takes the nearest of several places; which one was meant is then for us to find out or to refuse.
+        let is_moved = output.stderr.contains("(offset ") || output.stderr.len() >= STDERR_BYTES;
+        if output.code == Some(0) && is_moved {
+            return Ok(Exactly::No(None));
+        }
+        match applied(&output) {
+            Ok(()) => {
+                let taken = self.commit_index(attempt, index.path(), Some(&patch.paths())).await?;
+                Ok(Exactly::Taken(taken))
+            }
+            Err(Applied::Fault(error)) => Err(error.into()),
+            Err(Applied::ThroughLink(refusal)) => Err(refusal.into()),
+            Err(Applied::Not(refusal)) => Ok(Exactly::No(Some(refusal))),
+        }
     }
 
     pub(super) async fn rebuild_attempt(&self, attempt: &Attempt, content: &str) -> Result<Taken, TakeError> {
@@ -48,7 +93,7 @@ impl GitRepository {
         }
         policy::check(&patch, &self.limits)?;
         let index = self.index_of(&attempt.base).await?;
-        self.apply(index.path(), &patch).await?;
+        self.apply(index.path(), patch.render()).await?;
         self.check_deltas(&patch).await?;
         let tree = self.write_tree(index.path()).await?;
         let commit = self.commit_tree(attempt, &tree).await?;
@@ -62,7 +107,7 @@ impl GitRepository {
             return Ok(false);
         }
         let index = self.index_of(commit).await?;
-        let call = self.apply_call(index.path(), &patch, ["apply", "--cached", "--check"].as_slice());
+        let call = self.apply_call(index.path(), patch.render(), &["apply", "--cached", "--check"]);
         let output = self.git.run(call).await?;
         if is_fault(&output) {
             return Err(unavailable(output.complaint()));
@@ -131,27 +176,19 @@ impl GitRepository {
         Refusal::whole(format!("the patch is larger than {} bytes", self.limits.bytes))
     }
 
-    async fn apply(&self, index: &Path, patch: &Patch<'_>) -> Result<(), TakeError> {
-        let output = self.git.run(self.apply_call(index, patch, ["apply", "--cached"].as_slice())).await?;
-        if output.code == Some(0) {
-            return Ok(());
-        }
-        if is_fault(&output) {
-            return Err(unavailable(output.complaint()).into());
-        }
-        // T4: git's index knows the links of the base.
-        if let Some((_, rest)) = output.stderr.split_once("affected file '")
-            && let Some((path, _)) = rest.split_once("' is beyond a symbolic link")
-        {
-            return Err(Refusal::of(path, "is written through a link of the base").into());
-        }
-        Err(Refusal::whole(format!("the patch does not apply: {}", output.complaint())).into())
+    /// Applies a diff to an index, whole or not at all.
+    pub(super) async fn apply(&self, index: &Path, diff: impl Into<Vec<u8>>) -> Result<(), TakeError> {
+        let output = self.git.run(self.apply_call(index, diff, &["apply", "--cached"])).await?;
+        applied(&output).map_err(|not| match not {
+            Applied::Fault(error) => error.into(),
+            Applied::ThroughLink(refusal) | Applied::Not(refusal) => refusal.into(),
+        })
     }
 
     // Never --reject or --unsafe-paths (T5), and nothing but exact context.
-    fn apply_call(&self, index: &Path, patch: &Patch<'_>, command: &[&str]) -> Call<'_> {
+    fn apply_call(&self, index: &Path, diff: impl Into<Vec<u8>>, command: &[&str]) -> Call<'_> {
         let arguments = command.iter().chain(&["--whitespace=nowarn", "-p1", "--end-of-options", "-"]);
-        Call::new(self.mirror.git_dir(), arguments).index(index).input(patch.render())
+        Call::new(self.mirror.git_dir(), arguments).index(index).input(diff)
     }
 
     /// Returns the tree of an index.
@@ -189,6 +226,36 @@ impl GitRepository {
         }
         Ok(())
     }
+}
+
+/// What became of a diff that is taken as it is.
+enum Exactly {
+    Taken(Taken),
+    /// It is read more loosely, on the files themselves; git's reason if git was asked.
+    No(Option<Refusal>),
+}
+
+/// Why git did not apply a diff.
+enum Applied {
+    Fault(RepositoryError),
+    ThroughLink(Refusal),
+    Not(Refusal),
+}
+
+fn applied(output: &Output) -> Result<(), Applied> {
+    if output.code == Some(0) {
+        return Ok(());
+    }
+    if is_fault(output) {
+        return Err(Applied::Fault(unavailable(output.complaint())));
+    }
+    // T4: git's index knows the links of the base.
+    if let Some((_, rest)) = output.stderr.split_once("affected file '")
+        && let Some((path, _)) = rest.split_once("' is beyond a symbolic link")
+    {
+        return Err(Applied::ThroughLink(Refusal::of(path, "is written through a link of the base")));
+    }
+    Err(Applied::Not(Refusal::whole(format!("the patch does not apply: {}", output.complaint()))))
 }
 
 /// Returns the message of an attempt's commit: the title on one line, then what it belongs to.

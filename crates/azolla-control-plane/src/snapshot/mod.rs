@@ -1,3 +1,13 @@
 //! How each context_snapshot is built: all that a diazotroph will see (B-1).
 
+mod class;
+mod contents;
+mod form;
+mod listing;
+mod nearness;
 pub mod patch;
+mod query;
+pub mod relevance;
+pub mod survey;
+mod window;
+mod words;

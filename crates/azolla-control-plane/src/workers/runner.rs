@@ -8,18 +8,20 @@ use std::{
 };
 
 use azolla_protocol::{
-    Actor, ContextSnapshot, FailureKind, Generation, GenerationOutcome, GenerationRequest, ObjectiveId,
-    ResourceRef, RunnerStatus, Usage, Validated, WorkorderStatus,
+    Actor, ContextSnapshot, FailureKind, ObjectiveId, ResourceRef, RunnerStatus, Timestamp, Usage, Validated,
+    Wait, Withheld, Workorder, WorkorderStatus,
 };
 use azolla_substrate::{Commit, Release, StoredWorkorder, SubstrateError, Write};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use self::bundle::{Subject, Yield, bundle, usage_record};
+use self::bundle::{Subject, bundle, usage_record};
 use crate::{
     context::{Tick, WorkerContext, WorkerError, between},
+    generation::{self, Work, Worked, Yield},
     lease::{self, Claim, Held},
-    repo::{Attempt, Candidate, RepositoryError, TakeError},
+    repo::{Attempt, RepositoryError},
     snapshot::patch,
+    spending::RunAccount,
     workers::CANDIDATES,
 };
 
@@ -29,7 +31,15 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Runs the oldest workorder that can be claimed.
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut tick = Tick::Idle;
-    for stored in ctx.read().created_workorders(CANDIDATES).await? {
+    let workorders = ctx.read().created_workorders(CANDIDATES).await?;
+    // A quota or a cap of the day: workorders wait unclaimed, and cost nothing.
+    if let Some(first) = workorders.first()
+        && let Some(wait) = ctx.ledger.waits(ctx.diazotroph.provider())
+    {
+        ctx.show(&first.workorder.objective_id, format!("waiting: {}", wait.reason), Some(wait.time));
+        return Ok(tick);
+    }
+    for stored in workorders {
         let resource = ResourceRef::from(&stored.workorder.work_order_id);
         if let Some(wait) = ctx.backoff.wait(&resource) {
             tick = tick.or_wait(wait);
@@ -77,16 +87,42 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         let result = Yield::over_budget(budget_ms, "Earlier claims used all of it.");
         return finish(ctx, claim, &subject, result).await;
     }
+    let account = account(ctx, &subject.workorder);
+    let allowance = match ctx.ledger.begin(&account) {
+        Ok(allowance) => allowance,
+        Err(Withheld::Wait(wait)) => return wait_for(ctx, claim, &subject, &wait, None).await,
+        Err(Withheld::Cap(reason)) => {
+            return finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Cap.as_str()), reason))
+                .await;
+        }
+    };
     let job = load(ctx, claim, subject).await?;
     let left = Duration::from_millis(remaining);
     // All of it is bounded: preparing and taking too, not only what the diazotroph does.
-    let work = timeout(left + GRACE, work(ctx, &job, left));
+    let show = |step: &str, limit| ctx.show(&job.subject.workorder.objective_id, step, limit);
+    let work = generation::generate(Work {
+        repository: &*ctx.repository,
+        diazotroph: &*ctx.diazotroph,
+        attempt: &job.attempt,
+        prompt: &job.snapshot.full_prompt_text,
+        budget_ms,
+        remaining: left,
+        allowance: &*allowance,
+        show: &show,
+        is_asked: &job.is_asked,
+    });
+    let work = timeout(left + GRACE, work);
     let used = || job.is_asked.load(Ordering::Relaxed).then(|| Usage { requests: 1, ..Usage::default() });
     let result = match lease::hold(ctx, claim, &job.subject.workorder.objective_id, work).await {
-        Held::Done(Ok(Ok(result))) => result,
-        Held::Done(Ok(Err(RepositoryError::Unusable { what, action }))) => {
-            Yield { usage: used(), ..Yield::failed(Some("SETUP"), format!("{what}\n{action}")) }
+        Held::Done(Ok(Ok(Worked::Done(result)))) => *result,
+        Held::Done(Ok(Ok(Worked::Wait(wait, usage)))) => {
+            ctx.ledger.hold(ctx.diazotroph.provider(), &wait);
+            return wait_for(ctx, claim, &job.subject, &wait, Some(&usage)).await;
         }
+        Held::Done(Ok(Err(RepositoryError::Unusable { what, action }))) => Yield {
+            usage: used(),
+            ..Yield::failed(Some(FailureKind::Setup.as_str()), format!("{what}\n{action}"))
+        },
         Held::Done(Ok(Err(error))) => return Err(error.into()),
         Held::Done(Err(_)) => Yield { usage: used(), ..Yield::over_budget(budget_ms, "") },
         Held::Cancelled => Yield { usage: used(), ..cancelled() },
@@ -98,6 +134,50 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         }
     };
     finish(ctx, claim, &job.subject, result).await
+}
+
+fn account(ctx: &WorkerContext, workorder: &Workorder) -> RunAccount {
+    RunAccount {
+        azolla_id: ctx.identity.azolla_id.clone(),
+        objective_id: workorder.objective_id.clone(),
+        work_order_id: workorder.work_order_id.clone(),
+        provider: ctx.diazotroph.provider().to_owned(),
+        budget_ms: workorder.budget_ms,
+    }
+}
+
+/// Nothing failed, and nothing can be done now: the workorder goes back as it is, with what was used so far on record
+/// (B-3), and is not counted (W-7).
+async fn wait_for(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    subject: &Subject,
+    wait: &Wait,
+    usage: Option<&Usage>,
+) -> Result<Tick, WorkerError> {
+    ctx.show(&subject.workorder.objective_id, format!("waiting: {}", wait.reason), Some(wait.time));
+    let now = ctx.read().now().await?;
+    ctx.ledger.end(&account(ctx, &subject.workorder), consumed(claim, now));
+    let Some(usage) = usage else {
+        lease::release(ctx, claim, Release::Unused).await?;
+        return Ok(Tick::Idle);
+    };
+    let usage = Validated::new(usage_record(ctx, claim, subject, usage, now))?;
+    let commit = Commit::new(ctx.commit_id(), Actor::Runner)
+        .with(Write::RecordUsage(usage))
+        .with(Write::GiveBack(Release::Unused));
+    match lease::commit(ctx, claim, commit).await {
+        Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
+            Ok(Tick::Idle)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Budget consumed by all claims so far, by the store's clock (B-2).
+fn consumed(claim: &Claim, now: Timestamp) -> u64 {
+    claim.grant.budget_consumed_ms
+        + u64::try_from(between(claim.grant.granted_at, now).as_millis()).unwrap_or(u64::MAX)
 }
 
 fn cancelled() -> Yield {
@@ -142,63 +222,6 @@ async fn load(ctx: &WorkerContext, claim: &Claim, subject: Subject) -> Result<Jo
     Ok(Job { subject, snapshot, attempt, is_asked: AtomicBool::new(false) })
 }
 
-/// Generates and takes, within what is left of the budget.
-async fn work(ctx: &WorkerContext, job: &Job, remaining: Duration) -> Result<Yield, RepositoryError> {
-    let began = Instant::now();
-    let workorder = &job.subject.workorder;
-    ctx.show(&workorder.objective_id, "preparing the work", Some(remaining));
-    let worktree = match ctx.diazotroph.needs_worktree() {
-        true => Some(ctx.repository.worktree(&job.attempt).await?),
-        false => None,
-    };
-    let left = remaining.saturating_sub(began.elapsed());
-    if left.is_zero() {
-        return Ok(Yield::over_budget(workorder.budget_ms, "Preparing the repository took all of it."));
-    }
-    ctx.show(&workorder.objective_id, "the worker is running", Some(left));
-    let progress = |step: &str| ctx.show(&workorder.objective_id, step, Some(left));
-    let request = GenerationRequest {
-        work_order_id: &workorder.work_order_id,
-        claim_version: job.attempt.claim_version,
-        prompt: &job.snapshot.full_prompt_text,
-        remaining: left,
-        worktree: worktree.as_ref().map(|worktree| worktree.path()),
-        progress: &progress,
-    };
-    job.is_asked.store(true, Ordering::Relaxed);
-    let Generation { outcome, usage } = ctx.diazotroph.generate(request).await;
-    let (candidate, said) = match &outcome {
-        GenerationOutcome::Text(text) => (Candidate::Text(text), ""),
-        GenerationOutcome::Edited { said } => match &worktree {
-            Some(worktree) => (Candidate::Edits(worktree), said.as_str()),
-            None => {
-                let failed = Yield::failed(None, "The worker returned edits and had no files.");
-                return Ok(Yield { usage: Some(usage), ..failed });
-            }
-        },
-        GenerationOutcome::Failed { kind, reason } => {
-            let failure = (*kind == FailureKind::Setup).then_some("SETUP");
-            return Ok(Yield { usage: Some(usage), ..Yield::failed(failure, reason.as_str()) });
-        }
-        GenerationOutcome::OverBudget { said } => {
-            return Ok(Yield { usage: Some(usage), ..Yield::over_budget(workorder.budget_ms, said) });
-        }
-    };
-    ctx.show(&workorder.objective_id, "applying the patch", None);
-    let result = match ctx.repository.take(&job.attempt, candidate).await {
-        Ok(taken) => Yield::completed(&job.attempt, taken, said),
-        Err(TakeError::Refused { reason, attempted }) => match candidate {
-            Candidate::Text(text) => Yield::refused(text, reason),
-            Candidate::Edits(_) => Yield::refused(&attempted, reason),
-        },
-        Err(TakeError::NoChange) => {
-            Yield::failed(None, format!("The worker changed nothing.\n{said}").trim_end())
-        }
-        Err(TakeError::Repository(error)) => return Err(error),
-    };
-    Ok(Yield { usage: Some(usage), ..result })
-}
-
 /// The bundle and EXECUTED, in one fenced commit; then the branch, which is only a projection of it (G-1).
 async fn finish(
     ctx: &WorkerContext,
@@ -207,12 +230,12 @@ async fn finish(
     mut result: Yield,
 ) -> Result<Tick, WorkerError> {
     let now = ctx.read().now().await?;
-    let elapsed = claim.grant.budget_consumed_ms
-        + u64::try_from(between(claim.grant.granted_at, now).as_millis()).unwrap_or(u64::MAX);
+    let elapsed = consumed(claim, now);
+    ctx.ledger.end(&account(ctx, &subject.workorder), elapsed);
     if result.status == RunnerStatus::Completed && elapsed > subject.workorder.budget_ms {
         // By the store's clock, which is the one that counts (B-2).
         let over = Yield::over_budget(subject.workorder.budget_ms, &result.notes);
-        result = Yield { usage: result.usage, ..over };
+        result = Yield { usage: result.usage, sandbox_mode: result.sandbox_mode, ..over };
     }
     let stored = match Validated::new(bundle(subject, &result, elapsed, now)) {
         Ok(bundle) => bundle,

@@ -20,7 +20,10 @@ use crate::{
     operator::is_machine_made,
     pause::Ending,
     repo::RepositoryError,
-    snapshot::patch::{self, EarlierAttempt, PatchInputs},
+    snapshot::{
+        patch::{self, EarlierAttempt, PatchInputs},
+        survey::survey,
+    },
     workers::{CANDIDATES, repository_file},
 };
 
@@ -30,6 +33,13 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let events = ctx.read().unprocessed_events(EventType::TicketReady, CANDIDATES).await?;
     if events.is_empty() || !has_room(ctx).await? {
         // W-4, O-3: while there is no room, events wait unprocessed and unclaimed.
+        return Ok(tick);
+    }
+    if let Some(wait) = ctx.ledger.waits(ctx.diazotroph.provider()) {
+        // A quota or a cap of the day: events wait the same way, and are looked at again by the clock.
+        if let Some(id) = events.first().and_then(|event| ObjectiveId::new(&*event.event.resource_id).ok()) {
+            ctx.show(&id, format!("waiting: {}", wait.reason), Some(wait.time));
+        }
         return Ok(tick);
     }
     for event in events {
@@ -209,16 +219,17 @@ async fn schedule(
         }
         commit => commit?,
     };
-    let description = ctx.repository.describe(&commit).await?;
     let earlier = earlier_attempts(ctx, &objective.objective_id).await?;
+    let survey = survey(&*ctx.repository, &commit, patch::query(stored, &earlier)).await?;
     let now = ctx.read().now().await?;
     let inputs = PatchInputs {
         event_id: &event.event.event_id,
         stored,
         commit: &commit,
         base_branch,
-        description: &description,
+        survey: &survey,
         earlier: &earlier,
+        form: ctx.diazotroph.answer_form(),
         prompt_bytes: ctx.settings.prompt_bytes,
         repository_bytes: ctx.settings.prompt_repository_bytes,
     };

@@ -21,6 +21,8 @@ use tempfile::TempDir;
 
 use crate::runner::workorder;
 
+mod confined;
+
 const PATCH: &str = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+two\n";
 
 /// A world on a real repository, with an objective at its gate.
@@ -51,6 +53,8 @@ impl Desk {
         world.ctx.repository = Arc::new(repository.expect("a repository"));
         world.ctx.settings.check_environment =
             [(OsString::from("PATH"), std::env::var_os("PATH").expect("a PATH"))].into();
+        // Where a check looks for the sign to go on.
+        world.ctx.settings.sandbox.read.push(directory.path().to_owned());
         world.ctx.settings.checks = scripts
             .iter()
             .enumerate()
@@ -155,6 +159,7 @@ async fn pf7_a_check_cannot_change_what_the_next_one_sees() {
     let evidence =
         desk.world.store.read().evidence_of(&RunId::of(&workorder(&desk.id, 1))).await.expect("a read");
     let checks = evidence.expect("evidence").checks;
+    assert!(checks.iter().all(|check| check.sandbox_mode == "bubblewrap+landlock"), "{checks:#?}");
     let seen: Vec<_> = checks.iter().map(|check| (check.subject, check.exit_code)).collect();
     let (patched, base) = (CheckSubject::Patched, CheckSubject::Base);
     assert_eq!(seen, [(patched, Some(0)), (patched, Some(0)), (base, Some(0)), (base, Some(0))]);

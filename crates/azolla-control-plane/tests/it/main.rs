@@ -2,8 +2,10 @@
 
 mod checks;
 mod gate;
+mod overwhelm;
 mod poll;
 mod readiness;
 mod runner;
 mod scheduler;
 mod takeover;
+mod waiting;

@@ -312,7 +312,7 @@ async fn a_git_that_the_machine_cannot_start_now_is_tried_again_later() {
     let world = World::new();
     let (repository, _) = world.begin().await;
     // More than the system passes to a program: git is there, and starting it fails all the same.
-    let told = repository.describe(&"1".repeat(4 << 20)).await.unwrap_err();
+    let told = repository.describe(&"1".repeat(4 << 20), &|_| Vec::new()).await.unwrap_err();
     assert!(
         matches!(&told, RepositoryError::Unavailable(text) if text.contains("cannot be started")),
         "{told}"

@@ -4,6 +4,9 @@
 
 mod attacks;
 mod bad_input;
+mod corpus;
+mod edit_properties;
+mod edits;
 mod hidden;
 mod names;
 mod properties;

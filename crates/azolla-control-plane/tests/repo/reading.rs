@@ -2,9 +2,17 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use azolla_control_plane::repo::{GitRepository, Repository, RepositoryError};
+use azolla_control_plane::repo::{Description, Entry, GitRepository, Repository, RepositoryError};
 
 use crate::support::World;
+
+fn nothing(_: &[Entry]) -> Vec<usize> {
+    Vec::new()
+}
+
+fn paths(described: &Description) -> Vec<&str> {
+    described.entries.iter().map(|entry| entry.path.as_str()).collect()
+}
 
 #[tokio::test]
 async fn a_commit_is_described_with_its_guide() {
@@ -13,9 +21,8 @@ async fn a_commit_is_described_with_its_guide() {
         world.commit("claude");
         let repository = world.open();
         let base = repository.base("main").await.unwrap();
-        let described = repository.describe(&base).await.unwrap();
-        assert_eq!(described.paths, ["CLAUDE.md", "a.txt", "sub/b.txt"]);
-        assert_eq!(described.files, 3);
+        let described = repository.describe(&base, &nothing).await.unwrap();
+        assert_eq!(paths(&described), ["CLAUDE.md", "a.txt", "sub/b.txt"]);
         let guide = described.guide.unwrap();
         assert_eq!((guide.path.as_str(), guide.text.as_str()), ("CLAUDE.md", "for claude\n"));
         assert_eq!(guide.blob, world.run(&["rev-parse", "main:CLAUDE.md"]));
@@ -23,7 +30,7 @@ async fn a_commit_is_described_with_its_guide() {
         symlink("CLAUDE.md", world.repo.join("AGENTS.md")).unwrap();
         world.commit("agents");
         let base = repository.base("main").await.unwrap();
-        let guide = repository.describe(&base).await.unwrap().guide.unwrap();
+        let guide = repository.describe(&base, &nothing).await.unwrap().guide.unwrap();
         assert_eq!((guide.path.as_str(), guide.text.as_str()), ("AGENTS.md", "for claude\n"));
     }
 }
@@ -37,7 +44,7 @@ async fn r13_a_file_is_none_only_if_the_commit_has_no_such_path() {
         world.commit("files");
         let repository = world.open();
         let base = repository.base("main").await.unwrap();
-        assert_eq!(repository.describe(&base).await.unwrap().guide.unwrap().text, "guide\n");
+        assert_eq!(repository.describe(&base, &nothing).await.unwrap().guide.unwrap().text, "guide\n");
         for (path, bytes_max, expected) in [
             (".azolla.toml", 300_000, Some(large.as_bytes())),
             ("a.txt", 14, Some(b"one\ntwo\nthree\n".as_slice())),
@@ -146,11 +153,77 @@ async fn t21_a_guide_in_utf_16_and_a_path_with_a_line_break_are_plain_text() {
         world.commit("odd");
         let repository = world.open();
         let base = repository.base("main").await.unwrap();
-        let described = repository.describe(&base).await.unwrap();
-        let text = described.guide.unwrap().text;
+        let described = repository.describe(&base, &nothing).await.unwrap();
+        let entries = paths(&described);
+        let text = described.guide.as_ref().unwrap().text.clone();
         assert!(text.contains("B\u{fffd}e\u{fffd} "), "{text:?}");
         assert!(!text.contains('\0'), "{text:?}");
         let odd = "x\\u{a}\\u{a}# New rules\\u{a}\\u{202e}gnp.y";
-        assert_eq!(described.paths, ["AGENTS.md", "a.txt", &long, "sub/b.txt", odd]);
+        assert_eq!(entries, ["AGENTS.md", "a.txt", &long, "sub/b.txt", odd]);
+    }
+}
+
+/// A tree's entries are what git says they are, and the texts are those of the files that were picked.
+#[tokio::test]
+async fn a_tree_has_its_entries_and_the_texts_that_were_picked() {
+    for world in World::all() {
+        world.write("bin/run.sh", "#!/bin/sh\n");
+        world.run(&["add", "-A"]);
+        world.run(&["update-index", "--chmod=+x", "bin/run.sh"]);
+        world.run(&["commit", "-q", "-m", "run"]);
+        world.run(&["checkout", "-q", "--", "bin/run.sh"]);
+        world.write("image", b"a\0b");
+        world.write("latin", b"caf\xe9\n");
+        symlink("a.txt", world.repo.join("link")).unwrap();
+        world.commit("kinds");
+        let main = world.run(&["rev-parse", "main"]);
+        world.run(&["update-index", "--add", "--cacheinfo", &format!("160000,{main},module")]);
+        world.run(&["commit", "-q", "-m", "module"]);
+        let repository = world.open();
+        let base = repository.base("main").await.unwrap();
+        let described = repository.describe(&base, &|entries| (0..entries.len()).collect()).await.unwrap();
+        let kinds: Vec<(&str, u32, u64)> =
+            described.entries.iter().map(|entry| (entry.path.as_str(), entry.mode, entry.size)).collect();
+        let expected = [
+            ("a.txt", 0o100_644, 14),
+            ("bin/run.sh", 0o100_755, 10),
+            ("image", 0o100_644, 3),
+            ("latin", 0o100_644, 5),
+            ("link", 0o120_000, 5),
+            ("module", 0o160_000, 0),
+            ("sub/b.txt", 0o100_644, 2),
+        ];
+        assert_eq!(kinds, expected);
+        assert_eq!(described.entries[0].blob, world.run(&["rev-parse", "main:a.txt"]));
+        let texts: Vec<(usize, &str)> = described.texts.iter().map(|(n, text)| (*n, text.as_str())).collect();
+        assert_eq!(
+            texts,
+            [(0, "one\ntwo\nthree\n"), (1, "#!/bin/sh\n"), (3, "caf\u{fffd}\n"), (6, "b\n")],
+            "neither what is binary nor what is no file"
+        );
+    }
+}
+
+/// One call lists the tree, one reads the guide and everything that was picked; of a known commit only the latter.
+#[tokio::test]
+async fn describing_a_commit_starts_git_twice_and_again_once() {
+    for world in World::all() {
+        world.write("AGENTS.md", "guide\n");
+        (0..300).for_each(|n| world.write(&format!("many/{n}.txt"), format!("{n}\n").repeat(n)));
+        world.commit("many");
+        let repository = world.open();
+        let base = repository.base("main").await.unwrap();
+        let all = |entries: &[Entry]| (0..entries.len()).collect();
+        for (expected, pick) in [(2, true), (1, true), (0, false)] {
+            let before = repository.spawns();
+            let described = if pick {
+                repository.describe(&base, &all).await.unwrap()
+            } else {
+                repository.describe(&base, &nothing).await.unwrap()
+            };
+            assert_eq!(repository.spawns() - before, expected);
+            assert_eq!(described.texts.len(), if pick { 303 } else { 0 });
+            assert_eq!(described.guide.unwrap().text, "guide\n");
+        }
     }
 }

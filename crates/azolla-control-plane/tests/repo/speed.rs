@@ -17,7 +17,7 @@ async fn a_whole_run_without_checks_starts_git_fifteen_times() {
         let base = repository.base("main").await.unwrap();
         step("base");
         repository.file(&base, ".azolla.toml", 1 << 16).await.unwrap();
-        repository.describe(&base).await.unwrap();
+        repository.describe(&base, &|_| Vec::new()).await.unwrap();
         step("describe");
         let attempt = crate::support::attempt(&base);
         let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();

@@ -2,21 +2,43 @@
 //!
 //! Exit code 0 proves nothing: what changed is found by git afterwards, and an empty change is the runner's to name.
 
+mod confine;
+mod home;
+mod outcome;
 mod place;
+mod presets;
+mod report;
+mod settings;
 mod template;
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, pin::Pin, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    pin::Pin,
+    time::Duration,
+};
 
-use azolla_process::{Bounds, Capture, Containment, Exit, Finished, Program, ResourceLimits, SpawnError};
-use azolla_protocol::{Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Usage};
-use serde_json::Value;
+use azolla_process::{Bounds, Capture, Containment, Program, Sandbox, SpawnError};
+use azolla_protocol::{
+    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Spending, Usage,
+    Withheld,
+};
 
 use self::{
+    confine::Surroundings,
+    home::Found,
+    outcome::{Run, failed, setup},
     place::Place,
     template::{Template, Words},
 };
+pub use self::{
+    presets::{Preset, presets},
+    settings::{CommandSettings, OutputKind, PromptBy, ResultBy},
+};
 use super::{ANSWER_BYTES_MAX, InvalidSettings};
-use crate::said::{Secrets, said};
+use crate::said::Secrets;
 
 /// The system refuses a longer argument, at 128 KiB.
 const PROMPT_ARGUMENT_BYTES_MAX: usize = 100_000;
@@ -24,54 +46,15 @@ const PROMPT_ARGUMENT_BYTES_MAX: usize = 100_000;
 /// What is kept of output that is only quoted: more than is quoted, so that a secret at the cut is recognised.
 const QUOTED_BYTES_MAX: usize = 64 * 1024;
 
+/// What is kept of output that is read for what it tells, from its end, where agents say how it went.
+const REPORT_BYTES_MAX: usize = ANSWER_BYTES_MAX;
+
 /// Between asking and killing; all is over within the budget and two seconds (B-2, T30).
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What these variables are is up to us.
-const RESERVED: [&str; 4] = ["AZOLLA_WORK_ORDER_ID", "HOME", "PATH", "TMPDIR"];
-
-/// How a program is run as a worker.
-#[derive(Clone, Debug)]
-pub struct CommandSettings {
-    /// The provider's configured name.
-    pub name: String,
-    /// The program, by name or absolute path, and its arguments. In an argument `{prompt}`, `{prompt_file}` and
-    /// `{worktree}` are replaced; `{{prompt}}` stands for `{prompt}` itself.
-    pub argv: Vec<String>,
-    /// How the program gets the prompt.
-    pub prompt: PromptBy,
-    /// How the program gives its answer.
-    pub result: ResultBy,
-    /// What the program sees of the operator's environment, beside what every worker sees. The values are taken for
-    /// secrets: what the program says is kept without them (T29).
-    pub environment: BTreeMap<OsString, OsString>,
-    /// Limits of the system on each of its processes.
-    pub limits: ResourceLimits,
-    /// Where each run gets a fresh HOME and TMPDIR, side by side; they are removed with its end.
-    pub state_dir: PathBuf,
-    /// Where programs are looked for, as in `PATH`; the worker sees it too.
-    pub path: OsString,
-}
-
-/// How a program gets the prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PromptBy {
-    /// On stdin, which then closes.
-    Stdin,
-    /// In a file, which `{prompt_file}` names.
-    File,
-    /// As `{prompt}` in an argument. Other users of the machine can see it, and it cannot be large.
-    Argument,
-}
-
-/// How a program gives its answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResultBy {
-    /// By editing files.
-    Worktree,
-    /// By printing it.
-    Stdout,
-}
+/// Files of a repository from which aider takes settings, such as the address that the key is sent to (R13).
+const AIDER_SETTINGS: [&str; 4] =
+    [".env", ".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"];
 
 /// A program as a worker.
 #[derive(Clone, Debug)]
@@ -79,9 +62,6 @@ pub struct CommandProvider {
     settings: CommandSettings,
     program: OsString,
     arguments: Vec<Template>,
-    secrets: Secrets,
-    /// The values of variables that are named as secrets are: those must not be in an answer either.
-    keys: Secrets,
 }
 
 impl CommandProvider {
@@ -91,47 +71,76 @@ impl CommandProvider {
         let invalid = |what: String| InvalidSettings { name: settings.name.clone(), what };
         let (program, arguments) = template::parse(&settings.argv, settings.prompt, settings.result)
             .map_err(|what| invalid(format!("argv: {what}")))?;
-        for reserved in RESERVED {
-            if settings.environment.contains_key(&OsString::from(reserved)) {
-                return Err(invalid(format!(
-                    "environment: {reserved} is set for every run and cannot be passed on"
-                )));
-            }
-        }
-        for name in settings.environment.keys() {
-            let name = name.to_string_lossy();
-            if name.is_empty() || name.contains(['=', '\0']) {
-                return Err(invalid(format!("environment: {name:?} is no name of a variable")));
-            }
-        }
-        if !settings.state_dir.is_absolute() {
-            return Err(invalid(format!("state_dir: {} is not absolute", settings.state_dir.display())));
-        }
-        let secrets = Secrets::new(settings.environment.values().map(OsString::as_os_str));
-        let named =
-            settings.environment.iter().filter(|(name, _)| is_named_as_a_secret(&name.to_string_lossy()));
-        let keys = Secrets::new(named.map(|(_, value)| value.as_os_str()));
-        Ok(Self { program, arguments, secrets, keys, settings })
+        settings.check().map_err(invalid)?;
+        Ok(Self { program, arguments, settings })
+    }
+
+    /// Removes what killed runs left in a state directory, and returns how many they were. Runs that go on, also those
+    /// of other processes, keep what they have.
+    pub fn sweep(state_dir: &Path) -> io::Result<usize> {
+        place::sweep(state_dir)
     }
 
     async fn run(&self, request: GenerationRequest<'_>) -> Generation {
-        let mut usage = Usage::default();
-        let outcome = match self.started(request, &mut usage).await {
-            Ok(finished) => self.outcome(&finished),
-            Err(outcome) => outcome,
+        let mut generation = Generation {
+            outcome: GenerationOutcome::OverBudget { said: String::new() },
+            usage: Usage::default(),
+            sandbox_mode: None,
         };
-        Generation { outcome, usage }
+        if let Err(outcome) = self.work(request, &mut generation).await {
+            generation.outcome = outcome;
+        }
+        generation
     }
 
-    /// Runs the program to its end, or says why it was not started.
-    async fn started(
+    /// Runs the program to its end and reads what it printed, or says why it was not started.
+    async fn work(
         &self,
         request: GenerationRequest<'_>,
-        usage: &mut Usage,
-    ) -> Result<Finished, GenerationOutcome> {
+        generation: &mut Generation,
+    ) -> Result<(), GenerationOutcome> {
         if request.remaining.is_zero() {
-            return Err(GenerationOutcome::OverBudget { said: String::new() });
+            return Ok(());
         }
+        let start = self.prepared(&request).await?;
+        let (secrets, keys) = self.secrets(&start.found);
+        // What it will cost is not known; whether a cap is reached already, is.
+        let nothing = Spending { tokens: 0, cost_microusd: Some(0) };
+        let reservation = match request.allowance.reserve(nothing) {
+            Ok(reservation) => reservation,
+            Err(reason) => {
+                start.place.remove().await;
+                return Err(withheld(reason));
+            }
+        };
+        (request.progress)(&format!("running {}", self.settings.name));
+        generation.usage.requests = 1;
+        let finished =
+            azolla_process::run(&start.program, &self.bounds(request.remaining, start.sandbox)).await;
+        start.place.remove().await;
+        let finished = finished.map_err(|error| {
+            request.allowance.settle(reservation, nothing);
+            not_started(&error)
+        })?;
+        let report = report::read(self.settings.output, &finished);
+        generation.usage = used(report.usage.clone());
+        // Printed by a program, and kept (T29).
+        generation.usage.model.take_if(|model| keys.are_in(model));
+        request.allowance.settle(reservation, spent(&generation.usage));
+        generation.sandbox_mode = Some(finished.sandbox_mode.clone());
+        let run = Run {
+            settings: &self.settings,
+            secrets: &secrets,
+            keys: &keys,
+            now: self.settings.clock.now(),
+            is_utc: self.is_utc(),
+        };
+        generation.outcome = run.outcome(&finished, &report);
+        Ok(())
+    }
+
+    /// Finds the program and makes its surroundings.
+    async fn prepared(&self, request: &GenerationRequest<'_>) -> Result<Start, GenerationOutcome> {
         if self.settings.prompt == PromptBy::Argument && request.prompt.len() > PROMPT_ARGUMENT_BYTES_MAX {
             return Err(setup(format!(
                 "the prompt has {} bytes, and an argument at most {PROMPT_ARGUMENT_BYTES_MAX}; give provider {} its \
@@ -147,50 +156,34 @@ impl CommandProvider {
                 self.settings.name
             ))
         })?;
-        let place = self.place(&request).await?;
-        let program = self.program(path, &place, &request)?;
-        (request.progress)(&format!("running {}", self.settings.name));
-        usage.requests = 1;
-        let finished = azolla_process::run(&program, &self.bounds(request.remaining)).await;
-        place.remove().await;
-        finished.map_err(|error| not_started(&error))
-    }
-
-    async fn place(&self, request: &GenerationRequest<'_>) -> Result<Place, GenerationOutcome> {
-        let state_dir = self.settings.state_dir.clone();
-        let name = format!("{}-{}", request.work_order_id, request.claim_version);
-        let prompt = (self.settings.prompt == PromptBy::File).then(|| request.prompt.to_owned());
-        let made = tokio::task::spawn_blocking(move || Place::make(&state_dir, &name, prompt.as_deref()));
-        made.await.expect("making directories does not panic").map_err(|error| {
-            let state_dir = self.settings.state_dir.display();
-            setup(format!("no directory for the run can be made in {state_dir}: {error}"))
-        })
-    }
-
-    fn program(
-        &self,
-        path: PathBuf,
-        place: &Place,
-        request: &GenerationRequest<'_>,
-    ) -> Result<Program, GenerationOutcome> {
-        let directory = match (self.settings.result, request.worktree) {
-            (ResultBy::Worktree, Some(worktree)) => worktree.to_owned(),
+        let worktree = match (self.settings.result, request.worktree) {
+            (ResultBy::Worktree, Some(worktree)) => Some(worktree.to_owned()),
             (ResultBy::Worktree, None) => return Err(failed("no directory to work in was given")),
-            (ResultBy::Stdout, _) => place.work(),
+            (ResultBy::Stdout(_), _) => None,
         };
-        let prompt_file = place.prompt_file();
-        let words = Words { prompt: request.prompt, prompt_file: &prompt_file, worktree: &directory };
+        let settings = self.settings.clone();
+        let name = format!("{}-{}", request.work_order_id, request.claim_version);
+        let prompt = (settings.prompt == PromptBy::File).then(|| request.prompt.to_owned());
+        let made = move || surroundings(&settings, path, worktree, &name, prompt.as_deref());
+        let made = tokio::task::spawn_blocking(made).await.expect("making directories does not panic")?;
+        let program = self.program(&made, request);
+        Ok(Start { program, sandbox: made.sandbox, place: made.place, found: made.found })
+    }
+
+    fn program(&self, made: &Made, request: &GenerationRequest<'_>) -> Program {
+        let prompt_file = made.place.prompt_file();
+        let words = Words { prompt: request.prompt, prompt_file: &prompt_file, worktree: &made.directory };
         let input = match self.settings.prompt {
             PromptBy::Stdin => request.prompt.as_bytes().to_vec(),
             PromptBy::File | PromptBy::Argument => Vec::new(),
         };
-        Ok(Program {
-            path,
+        Program {
+            path: made.path.clone(),
             arguments: self.arguments.iter().map(|template| template.fill(&words)).collect(),
-            environment: self.environment(place, request),
-            directory,
+            environment: self.environment(&made.place, request),
+            directory: made.directory.clone(),
             input,
-        })
+        }
     }
 
     /// All that the program sees: a fresh home, where to find programs, and what is listed.
@@ -200,6 +193,8 @@ impl CommandProvider {
             ("LANG".into(), locale()),
             ("LC_ALL".into(), locale()),
             ("TERM".into(), "dumb".into()),
+            // So that a time that it prints can be read.
+            ("TZ".into(), "UTC".into()),
         ]);
         environment.extend(self.settings.environment.clone());
         environment.extend([
@@ -211,64 +206,35 @@ impl CommandProvider {
         environment
     }
 
-    fn bounds(&self, remaining: Duration) -> Bounds {
+    fn is_utc(&self) -> bool {
+        self.settings.environment.get(&OsString::from("TZ")).is_none_or(|zone| zone == "UTC")
+    }
+
+    fn bounds(&self, remaining: Duration, sandbox: Sandbox) -> Bounds {
         Bounds {
             time: Some(remaining),
             grace: GRACE,
-            stdout: match self.settings.result {
-                ResultBy::Worktree => Capture::Tail(QUOTED_BYTES_MAX),
-                ResultBy::Stdout => Capture::All(ANSWER_BYTES_MAX),
+            stdout: match (self.settings.output, self.settings.result) {
+                (OutputKind::Plain, ResultBy::Worktree) => Capture::Tail(QUOTED_BYTES_MAX),
+                (OutputKind::Plain, ResultBy::Stdout(_)) => Capture::All(ANSWER_BYTES_MAX),
+                _ => Capture::Tail(REPORT_BYTES_MAX),
             },
             stderr: Capture::Tail(QUOTED_BYTES_MAX),
             containment: Containment::Tree,
             limits: self.settings.limits,
+            sandbox,
         }
     }
 
-    fn outcome(&self, finished: &Finished) -> GenerationOutcome {
-        let said = || said(&finished.stdout, &finished.stderr, &self.secrets);
-        match finished.exit {
-            Exit::TimedOut => GenerationOutcome::OverBudget { said: said() },
-            Exit::TooMuchOutput => {
-                failed(format!("the program printed more than {ANSWER_BYTES_MAX} bytes and was ended"))
-            }
-            Exit::Signal(signal) => {
-                failed(with_said(&format!("the program was ended by signal {signal}"), &said()))
-            }
-            Exit::Code(0) => {
-                self.answer(finished).unwrap_or_else(|reason| failed(with_said(&reason, &said())))
-            }
-            // A shell, or `env`, did not find or could not start what it was to run.
-            Exit::Code(code @ (126 | 127)) => setup(with_said(
-                &format!("the program ended with exit code {code}: a program is missing"),
-                &said(),
-            )),
-            // What it edited before it failed is not its answer.
-            Exit::Code(code) => {
-                failed(with_said(&format!("the program ended with exit code {code}"), &said()))
-            }
-        }
-    }
-
-    /// Returns what a program that ended well gave, or why that is no answer.
-    fn answer(&self, finished: &Finished) -> Result<GenerationOutcome, String> {
-        if reports_error(&finished.stdout.bytes) {
-            return Err("the program ended with exit code 0 and reports an error".to_owned());
-        }
-        if self.settings.result == ResultBy::Worktree {
-            return Ok(GenerationOutcome::Edited {
-                said: said(&finished.stdout, &finished.stderr, &self.secrets),
-            });
-        }
-        let text = std::str::from_utf8(&finished.stdout.bytes)
-            .map_err(|_| "the program printed bytes that are no UTF-8 text")?;
-        if text.trim().is_empty() {
-            return Err("the program printed nothing on stdout".to_owned());
-        }
-        if self.keys.are_in(text) {
-            return Err("the answer holds a secret of the environment".to_owned());
-        }
-        Ok(GenerationOutcome::Text(text.to_owned()))
+    /// Returns what must not be repeated, and what must not be in an answer either (T29).
+    fn secrets(&self, found: &Found) -> (Secrets, Secrets) {
+        let environment = &self.settings.environment;
+        let named = || {
+            let listed = environment.iter().filter(|(name, _)| is_named_as_a_secret(&name.to_string_lossy()));
+            listed.map(|(_, value)| value).chain(&found.named)
+        };
+        let all = environment.values().chain(&found.named).chain(&found.alike);
+        (Secrets::new(all.map(OsString::as_os_str)), Secrets::new(named().map(OsString::as_os_str)))
     }
 }
 
@@ -277,8 +243,11 @@ impl Diazotroph for CommandProvider {
         &self.settings.name
     }
 
-    fn needs_worktree(&self) -> bool {
-        self.settings.result == ResultBy::Worktree
+    fn answer_form(&self) -> AnswerForm {
+        match self.settings.result {
+            ResultBy::Worktree => AnswerForm::Files,
+            ResultBy::Stdout(form) => form,
+        }
     }
 
     fn generate<'a>(
@@ -289,15 +258,84 @@ impl Diazotroph for CommandProvider {
     }
 }
 
-/// Tells whether the output is, or ends with, a JSON object that says `"is_error": true`: agents do so with exit code 0.
-fn reports_error(stdout: &[u8]) -> bool {
-    let is_error = |bytes: &[u8]| {
-        serde_json::from_slice::<Value>(bytes)
-            .is_ok_and(|value| value.get("is_error") == Some(&Value::Bool(true)))
+/// All that a start needs.
+struct Start {
+    program: Program,
+    sandbox: Sandbox,
+    place: Place,
+    found: Found,
+}
+
+/// What was made or found on disk for a start.
+struct Made {
+    path: PathBuf,
+    directory: PathBuf,
+    place: Place,
+    found: Found,
+    sandbox: Sandbox,
+}
+
+/// Makes the directories of the run and puts into its home what belongs there.
+fn surroundings(
+    settings: &CommandSettings,
+    path: PathBuf,
+    worktree: Option<PathBuf>,
+    name: &str,
+    prompt: Option<&str>,
+) -> Result<Made, GenerationOutcome> {
+    if let Some(worktree) = &worktree {
+        refuse_settings(settings, worktree)?;
+    }
+    let place = Place::make(&settings.state_dir, name, prompt).map_err(|error| {
+        let state_dir = settings.state_dir.display();
+        setup(format!("no directory for the run can be made in {state_dir}: {error}"))
+    })?;
+    let found = home::copy(&settings.home, &settings.home_files, &place.home())
+        .map_err(|error| setup(format!("{error}; correct `home_files` of provider {}", settings.name)))?;
+    let directory = worktree.unwrap_or_else(|| place.work());
+    let around = Surroundings {
+        program: &path,
+        directory: &directory,
+        place: &place,
+        path: &settings.path,
+        home: &settings.home,
+        // It adds each new file to the index before it writes to it, and leaves it empty otherwise.
+        writes_git: settings.output == OutputKind::Aider,
     };
-    let output = stdout.trim_ascii();
-    let last_line = output.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    output.ends_with(b"}") && (is_error(output) || is_error(last_line))
+    let sandbox = confine::sandbox(&settings.sandbox, &around);
+    Ok(Made { path, directory, place, found, sandbox })
+}
+
+/// Nothing inside a repository configures an agent that has a key (R13). The others are told so by their arguments.
+fn refuse_settings(settings: &CommandSettings, worktree: &Path) -> Result<(), GenerationOutcome> {
+    if settings.output != OutputKind::Aider {
+        return Ok(());
+    }
+    let found = AIDER_SETTINGS.iter().find(|name| worktree.join(name).symlink_metadata().is_ok());
+    match found {
+        Some(name) => Err(setup(format!(
+            "the repository has a file {name}, from which aider would take settings, such as where the key is sent; \
+             remove the file, or use another provider"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A program was started, however many requests it made.
+fn used(reported: Usage) -> Usage {
+    Usage { requests: reported.requests.max(1), ..reported }
+}
+
+fn spent(usage: &Usage) -> Spending {
+    let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
+    Spending { tokens, cost_microusd: usage.cost_microusd }
+}
+
+fn withheld(withheld: Withheld) -> GenerationOutcome {
+    match withheld {
+        Withheld::Wait(wait) => GenerationOutcome::Wait(wait),
+        Withheld::Cap(reason) => GenerationOutcome::Failed { kind: FailureKind::Cap, reason },
+    }
 }
 
 fn is_named_as_a_secret(name: &str) -> bool {
@@ -315,16 +353,4 @@ fn not_started(error: &SpawnError) -> GenerationOutcome {
         _ => FailureKind::Setup,
     };
     GenerationOutcome::Failed { kind, reason: error.to_string() }
-}
-
-fn with_said(fact: &str, said: &str) -> String {
-    if said.is_empty() { fact.to_owned() } else { format!("{fact}; it printed:\n{said}") }
-}
-
-fn failed(reason: impl Into<String>) -> GenerationOutcome {
-    GenerationOutcome::Failed { kind: FailureKind::Other, reason: reason.into() }
-}
-
-fn setup(reason: impl Into<String>) -> GenerationOutcome {
-    GenerationOutcome::Failed { kind: FailureKind::Setup, reason: reason.into() }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use azolla_protocol::{
-    Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Usage, WorkOrderId,
+    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Usage, WorkOrderId,
 };
 
 use super::ANSWER_BYTES_MAX;
@@ -62,8 +62,8 @@ impl Diazotroph for RecordedProvider {
         &self.settings.name
     }
 
-    fn needs_worktree(&self) -> bool {
-        false
+    fn answer_form(&self) -> AnswerForm {
+        AnswerForm::Diff
     }
 
     fn generate<'a>(
@@ -73,7 +73,11 @@ impl Diazotroph for RecordedProvider {
         Box::pin(async move {
             (request.progress)(&format!("reading the recorded answer of {}", self.settings.name));
             // Nothing was asked of anybody, so it cost nothing.
-            Generation { outcome: self.answer(request.work_order_id), usage: Usage::default() }
+            Generation {
+                outcome: self.answer(request.work_order_id),
+                usage: Usage::default(),
+                sandbox_mode: None,
+            }
         })
     }
 }

@@ -4,18 +4,34 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use azolla_diazotroph::provider::{CommandProvider, CommandSettings, PromptBy, ResultBy};
-use azolla_process::ResourceLimits;
+use azolla_diazotroph::provider::{CommandProvider, CommandSettings, OutputKind, PromptBy, ResultBy};
+use azolla_process::{ResourceLimits, SandboxMode, SandboxSettings};
 use azolla_protocol::{
-    Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, WorkOrderId,
+    Allowance, AnswerForm, Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
+    Reservation, Spending, Timestamp, Withheld, WorkOrderId,
 };
 use tempfile::TempDir;
 
 /// Longer than any test takes that does not wait for it.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// An answer on stdout, as most of them are.
+pub(crate) const STDOUT: ResultBy = ResultBy::Stdout(AnswerForm::SearchReplace);
+
+/// 2026-11-16T03:00:00Z, for ever.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopped;
+pub(crate) const NOW: Stopped = Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(1_794_798_000_000).unwrap()
+    }
+}
 
 pub(crate) struct Bench {
     directory: TempDir,
@@ -30,6 +46,11 @@ impl Bench {
 
     pub(crate) fn worktree(&self) -> PathBuf {
         self.directory.path().join("worktree")
+    }
+
+    /// The operator's home, which is not there at first.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.directory.path().join("operator")
     }
 
     pub(crate) fn state_dir(&self) -> PathBuf {
@@ -48,10 +69,15 @@ impl Bench {
             argv: ["sh", "-c", script, "agent"].map(str::to_owned).to_vec(),
             prompt: PromptBy::Stdin,
             result,
+            output: OutputKind::Plain,
             environment: BTreeMap::new(),
+            home: self.home(),
+            home_files: Vec::new(),
+            sandbox: SandboxSettings { mode: SandboxMode::Off, ..SandboxSettings::default() },
             limits: ResourceLimits::default(),
             state_dir: self.state_dir(),
             path: OsString::from("/usr/local/bin:/usr/bin:/bin"),
+            clock: Arc::new(NOW),
         }
     }
 
@@ -68,13 +94,13 @@ impl Bench {
         let provider = CommandProvider::new(settings).unwrap();
         let worktree = self.worktree();
         let id = work_order_id(1);
-        let given = provider.needs_worktree().then_some(worktree.as_path());
+        let given = (provider.answer_form() == AnswerForm::Files).then_some(worktree.as_path());
         provider.generate(request(&id, prompt, remaining, given)).await
     }
 
     /// Runs a script whose answer is what it prints.
     pub(crate) async fn printed(&self, script: &str) -> GenerationOutcome {
-        self.run(self.settings(ResultBy::Stdout, script)).await.outcome
+        self.run(self.settings(STDOUT, script)).await.outcome
     }
 
     /// Runs a script whose answer is what it edits.
@@ -85,7 +111,10 @@ impl Bench {
     /// What is left of earlier runs.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         match std::fs::read_dir(self.state_dir()) {
-            Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
+            Ok(entries) => {
+                let paths = entries.map(|entry| entry.unwrap().path());
+                paths.filter(|path| !path.ends_with(".lock")).collect()
+            }
             Err(_) => Vec::new(),
         }
     }
@@ -101,7 +130,16 @@ pub(crate) fn request<'a>(
     remaining: Duration,
     worktree: Option<&'a Path>,
 ) -> GenerationRequest<'a> {
-    GenerationRequest { work_order_id, claim_version: 7, prompt, remaining, worktree, progress: &|_| {} }
+    GenerationRequest {
+        work_order_id,
+        claim_version: 7,
+        prompt,
+        remaining,
+        worktree,
+        schema: None,
+        allowance: &NoCaps,
+        progress: &|_| {},
+    }
 }
 
 /// The reason of a failure of this kind.
@@ -120,4 +158,15 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "{what} did not come to hold");
         tokio::task::yield_now().await;
     }
+}
+
+/// No caps.
+pub(crate) struct NoCaps;
+
+impl Allowance for NoCaps {
+    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
+        Ok(Reservation(0))
+    }
+
+    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use azolla_diazotroph::provider::{CommandProvider, CommandSettings, PromptBy, ResultBy};
-use azolla_protocol::{Diazotroph, FailureKind, GenerationOutcome, Usage};
+use azolla_protocol::{AnswerForm, Diazotroph, FailureKind, GenerationOutcome, Usage};
 
-use crate::bench::{Bench, LONG, failed, request, work_order_id};
+use crate::bench::{Bench, LONG, STDOUT, failed, request, work_order_id};
 
 fn text(text: &str) -> GenerationOutcome {
     GenerationOutcome::Text(text.into())
@@ -52,12 +52,12 @@ async fn providers_5_without_a_worktree_it_works_in_an_empty_directory_of_its_ow
 async fn providers_5_a_prompt_of_a_megabyte_goes_by_stdin_and_by_file() {
     let bench = Bench::new();
     let prompt = "0123456789abcde\n".repeat(1 << 16);
-    let by_stdin = bench.settings(ResultBy::Stdout, "cat");
+    let by_stdin = bench.settings(STDOUT, "cat");
     assert_eq!(bench.run_with(by_stdin, &prompt, LONG).await.outcome, text(&prompt));
     let by_file = CommandSettings {
         argv: ["cat", "{prompt_file}"].map(str::to_owned).to_vec(),
         prompt: PromptBy::File,
-        ..bench.settings(ResultBy::Stdout, "")
+        ..bench.settings(STDOUT, "")
     };
     assert_eq!(bench.run_with(by_file, &prompt, LONG).await.outcome, text(&prompt));
     assert!(bench.leftovers().is_empty(), "the prompt's file goes with the run");
@@ -69,7 +69,7 @@ async fn providers_5_stdin_is_empty_where_the_prompt_goes_another_way() {
     let settings = CommandSettings {
         argv: ["sh", "-c", "cat; echo \"<$1>\"", "agent", "{prompt}"].map(str::to_owned).to_vec(),
         prompt: PromptBy::Argument,
-        ..bench.settings(ResultBy::Stdout, "")
+        ..bench.settings(STDOUT, "")
     };
     let prompt = "two words; $(id) {worktree} '\"\n-x";
     assert_eq!(bench.run_with(settings, prompt, LONG).await.outcome, text(&format!("<{prompt}>\n")));
@@ -81,7 +81,7 @@ async fn providers_5_a_large_prompt_is_never_an_argument() {
     let settings = || CommandSettings {
         argv: ["printf", "%s", "{prompt}"].map(str::to_owned).to_vec(),
         prompt: PromptBy::Argument,
-        ..bench.settings(ResultBy::Stdout, "")
+        ..bench.settings(STDOUT, "")
     };
     let most = "x".repeat(100_000);
     assert_eq!(bench.run_with(settings(), &most, LONG).await.outcome, text(&most));
@@ -97,7 +97,7 @@ async fn a_nul_in_an_argument_is_a_failure_of_that_prompt() {
     let settings = CommandSettings {
         argv: ["printf", "%s", "{prompt}"].map(str::to_owned).to_vec(),
         prompt: PromptBy::Argument,
-        ..bench.settings(ResultBy::Stdout, "")
+        ..bench.settings(STDOUT, "")
     };
     failed(bench.run_with(settings, "a\0b", LONG).await.outcome, FailureKind::Other);
     assert!(bench.leftovers().is_empty());
@@ -107,7 +107,7 @@ async fn a_nul_in_an_argument_is_a_failure_of_that_prompt() {
 async fn a_program_that_does_not_read_its_prompt_is_not_waited_for() {
     let bench = Bench::new();
     let prompt = "x".repeat(4 << 20);
-    let settings = bench.settings(ResultBy::Stdout, "echo done");
+    let settings = bench.settings(STDOUT, "echo done");
     assert_eq!(bench.run_with(settings, &prompt, LONG).await.outcome, text("done\n"));
 }
 
@@ -169,8 +169,8 @@ fn settings_that_cannot_work_are_refused_when_they_are_read() {
 #[tokio::test]
 async fn a_provider_says_its_name_and_that_it_runs() {
     let bench = Bench::new();
-    let provider = CommandProvider::new(bench.settings(ResultBy::Stdout, "echo x")).unwrap();
-    assert_eq!((provider.provider(), provider.needs_worktree()), ("agent", false));
+    let provider = CommandProvider::new(bench.settings(STDOUT, "echo x")).unwrap();
+    assert_eq!((provider.provider(), provider.answer_form()), ("agent", AnswerForm::SearchReplace));
     let lines = std::sync::Mutex::new(Vec::new());
     let id = work_order_id(1);
     let progress = |line: &str| lines.lock().unwrap().push(line.to_owned());

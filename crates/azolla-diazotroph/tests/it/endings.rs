@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use azolla_diazotroph::provider::{CommandProvider, CommandSettings, ResultBy};
 use azolla_protocol::{Diazotroph, FailureKind, GenerationOutcome, Usage};
 
-use crate::bench::{Bench, LONG, failed, request, until, work_order_id};
+use crate::bench::{Bench, LONG, STDOUT, failed, request, until, work_order_id};
 
 #[tokio::test]
 async fn providers_2_a_program_that_prints_nothing_has_not_answered() {
@@ -36,7 +36,7 @@ async fn pf8_a_missing_program_is_the_operators_to_set_up() {
     let bench = Bench::new();
     for name in ["no-such-agent", "/no/such/agent"] {
         let argv = vec![name.to_owned()];
-        let generation = bench.run(CommandSettings { argv, ..bench.settings(ResultBy::Stdout, "") }).await;
+        let generation = bench.run(CommandSettings { argv, ..bench.settings(STDOUT, "") }).await;
         let reason = failed(generation.outcome, FailureKind::Setup);
         let text =
             format!("the program {name} was not found; install it, or correct `argv` of provider agent");
@@ -159,7 +159,7 @@ async fn b2_dropping_the_future_ends_the_program_and_removes_its_home() {
         started.display(),
         stamp.display()
     );
-    let provider = CommandProvider::new(bench.settings(ResultBy::Stdout, &script)).unwrap();
+    let provider = CommandProvider::new(bench.settings(STDOUT, &script)).unwrap();
     let id = work_order_id(1);
     let work = provider.generate(request(&id, "x", LONG, None));
     tokio::select! {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Mutex};
 use azolla_diazotroph::provider::{CommandProvider, CommandSettings, ResultBy};
 use azolla_protocol::{Diazotroph, FailureKind, GenerationOutcome};
 
-use crate::bench::{Bench, LONG, failed, request, work_order_id};
+use crate::bench::{Bench, LONG, STDOUT, failed, request, work_order_id};
 
 const KEY: &str = "sk-canary-0123456789abcdef";
 
@@ -23,15 +23,18 @@ fn printed(outcome: GenerationOutcome) -> String {
 #[tokio::test]
 async fn t29_the_environment_has_nothing_but_what_is_listed() {
     let bench = Bench::new();
-    let mut settings = bench.settings(ResultBy::Stdout, "");
+    let mut settings = bench.settings(STDOUT, "");
     settings.argv = vec!["env".into()];
     settings.environment =
         BTreeMap::from([("LISTED".into(), "yes".into()), ("LANG".into(), "de_DE.UTF-8".into())]);
     let text = printed(bench.run(settings).await.outcome);
     let mut seen: Vec<_> = text.lines().map(|line| line.split_once('=').unwrap()).collect();
     seen.sort_unstable();
-    let run = bench.state_dir().join("wo-a-1-7");
-    let (home, tmp) = (run.join("home"), run.join("tmp"));
+    let home = Path::new(seen[1].1);
+    let run = home.parent().unwrap();
+    assert_eq!(run.parent().unwrap(), bench.state_dir());
+    assert!(run.file_name().unwrap().to_str().unwrap().starts_with("wo-a-1-7-"), "{run:?}");
+    let tmp = run.join("tmp");
     let expected = [
         ("AZOLLA_WORK_ORDER_ID", "wo-a-1"),
         ("HOME", home.to_str().unwrap()),
@@ -41,6 +44,7 @@ async fn t29_the_environment_has_nothing_but_what_is_listed() {
         ("PATH", "/usr/local/bin:/usr/bin:/bin"),
         ("TERM", "dumb"),
         ("TMPDIR", tmp.to_str().unwrap()),
+        ("TZ", "UTC"),
     ];
     assert_eq!(seen, expected);
 }
@@ -48,11 +52,11 @@ async fn t29_the_environment_has_nothing_but_what_is_listed() {
 #[tokio::test]
 async fn providers_5_home_is_fresh_for_every_run_and_gone_afterwards() {
     let bench = Bench::new();
-    let script = "ls -A \"$HOME\" \"$TMPDIR\"; stat -c %a \"$HOME\" \"$TMPDIR\"; \
+    let script = "ls -A \"$HOME\"; ls -A \"$TMPDIR\"; stat -c %a \"$HOME\" \"$TMPDIR\"; \
                   echo left > \"$HOME/.agentrc\"; echo left > \"$TMPDIR/x\"; \
                   mkdir -p \"$HOME/cache/deep\"; chmod 500 \"$HOME/cache/deep\" \"$HOME/cache\"; ln -s / \"$HOME/root\"";
     let first = printed(bench.printed(script).await);
-    assert!(first.ends_with("700\n700\n"), "{first}");
+    assert_eq!(first, "700\n700\n", "both are empty, and nobody else's");
     assert!(bench.leftovers().is_empty());
     let second = printed(bench.printed(script).await);
     assert_eq!(second, first, "nothing of the first run is there");
@@ -76,11 +80,10 @@ async fn two_runs_under_one_claim_do_not_share_a_home() {
     let script = |first: &str, second: &str| {
         format!("echo \"$HOME\"; {first} '{0}.1'; {second} '{0}.2'", fifo.display())
     };
-    let make =
-        bench.settings(ResultBy::Stdout, &format!("mkfifo '{0}.1' '{0}.2'; echo made", fifo.display()));
+    let make = bench.settings(STDOUT, &format!("mkfifo '{0}.1' '{0}.2'; echo made", fifo.display()));
     printed(bench.run(make).await.outcome);
-    let one = bench.run(bench.settings(ResultBy::Stdout, &script("echo x >", "cat <")));
-    let two = bench.run(bench.settings(ResultBy::Stdout, &script("cat >&2 <", "echo y >")));
+    let one = bench.run(bench.settings(STDOUT, &script("echo x >", "cat <")));
+    let two = bench.run(bench.settings(STDOUT, &script("cat >&2 <", "echo y >")));
     let (one, two) = tokio::join!(one, two);
     let (one, two) = (printed(one.outcome), printed(two.outcome));
     assert_ne!(one.lines().next(), two.lines().next());
@@ -98,7 +101,7 @@ async fn t29_a_secret_never_comes_back_in_what_was_said() {
     for (end, kind) in
         [("exit 3", FailureKind::Other), ("exit 127", FailureKind::Setup), ("kill -9 $$", FailureKind::Other)]
     {
-        for result in [ResultBy::Worktree, ResultBy::Stdout] {
+        for result in [ResultBy::Worktree, STDOUT] {
             let reason = failed(run(result, format!("{tell}; {end}")).await.outcome, kind);
             assert!(reason.ends_with(said), "{reason}");
         }
@@ -126,12 +129,15 @@ async fn t29_no_part_of_a_secret_is_left_where_output_is_cut() {
 #[tokio::test]
 async fn t29_an_answer_with_a_secret_in_it_is_refused() {
     let bench = Bench::new();
-    let settings = with_key(bench.settings(ResultBy::Stdout, "echo \"+key = $AGENT_API_KEY\""));
+    let settings = with_key(bench.settings(STDOUT, "echo \"+key = $AGENT_API_KEY\""));
     let reason = failed(bench.run(settings).await.outcome, FailureKind::Other);
-    assert!(reason.starts_with("the answer holds a secret of the environment; it printed:"), "{reason}");
+    assert!(
+        reason.starts_with("the answer holds a secret of the environment or of a login; it printed:"),
+        "{reason}"
+    );
     assert!(!reason.contains(KEY));
     // A variable that is not named as a secret is can be in a patch.
-    let mut settings = bench.settings(ResultBy::Stdout, "echo \"+model = $AGENT_MODEL\"");
+    let mut settings = bench.settings(STDOUT, "echo \"+model = $AGENT_MODEL\"");
     settings.environment = BTreeMap::from([("AGENT_MODEL".into(), "small-model-1".into())]);
     assert_eq!(printed(bench.run(settings).await.outcome), "+model = small-model-1\n");
 }
@@ -139,8 +145,7 @@ async fn t29_an_answer_with_a_secret_in_it_is_refused() {
 #[tokio::test]
 async fn t29_progress_tells_nothing_that_the_program_says() {
     let bench = Bench::new();
-    let provider =
-        CommandProvider::new(with_key(bench.settings(ResultBy::Stdout, "echo \"$AGENT_API_KEY\""))).unwrap();
+    let provider = CommandProvider::new(with_key(bench.settings(STDOUT, "echo \"$AGENT_API_KEY\""))).unwrap();
     let lines = Mutex::new(String::new());
     let progress = |line: &str| lines.lock().unwrap().push_str(line);
     let id = work_order_id(1);
@@ -162,8 +167,7 @@ async fn a_state_directory_that_cannot_be_made_is_the_operators_to_set_up() {
     let bench = Bench::new();
     let file = bench.beside("file");
     std::fs::write(&file, "").unwrap();
-    let settings =
-        CommandSettings { state_dir: file.join("state"), ..bench.settings(ResultBy::Stdout, "echo x") };
+    let settings = CommandSettings { state_dir: file.join("state"), ..bench.settings(STDOUT, "echo x") };
     let generation = bench.run(settings).await;
     let reason = failed(generation.outcome, FailureKind::Setup);
     assert!(reason.starts_with("no directory for the run can be made in "), "{reason}");

@@ -3,8 +3,13 @@
 // clippy.toml allows it in tests; helpers of an integration test are not seen as such.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 mod bench;
 mod command;
+mod confined;
 mod endings;
 mod environment;
+mod leftovers;
+mod logins;
+mod models;
 mod recorded;

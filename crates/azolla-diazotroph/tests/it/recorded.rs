@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use azolla_diazotroph::provider::{RecordedProvider, RecordedSettings};
-use azolla_protocol::{Diazotroph, FailureKind, Generation, GenerationOutcome, Usage, WorkOrderId};
+use azolla_protocol::{
+    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, Usage, WorkOrderId,
+};
 use tempfile::TempDir;
 
 use crate::bench::{LONG, failed, request, work_order_id};
 
 async fn answer(answers: PathBuf, id: &WorkOrderId) -> GenerationOutcome {
     let provider = RecordedProvider::new(RecordedSettings { name: "recorded".into(), answers });
-    assert_eq!((provider.provider(), provider.needs_worktree()), ("recorded", false));
-    let Generation { outcome, usage } = provider.generate(request(id, "x", LONG, None)).await;
+    assert_eq!((provider.provider(), provider.answer_form()), ("recorded", AnswerForm::Diff));
+    let Generation { outcome, usage, .. } = provider.generate(request(id, "x", LONG, None)).await;
     assert_eq!(usage, Usage::default(), "nobody was asked");
     outcome
 }

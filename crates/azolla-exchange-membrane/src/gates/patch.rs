@@ -111,6 +111,13 @@ fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Fa
             "SETUP" => {
                 blocked(Some(format!("Set up the worker, then run: azolla objective retry {objective_id}")))
             }
+            // Every call was answered by a fault until the retries were used up (B-4, O-1).
+            "RETRIES" => blocked(Some(format!(
+                "See whether the worker answers again: azolla doctor --probe && azolla objective retry {objective_id}"
+            ))),
+            "CAP" => blocked(Some(format!(
+                "Raise that cap in [caps] of the configuration, then run: azolla objective retry {objective_id}"
+            ))),
             // Whoever claimed it never came to an end (W-7).
             "POISON" => blocked(None),
             _ => Err(retry(reason())),

@@ -7,6 +7,7 @@
 //! All of this runs after a fork: system calls only.
 
 use std::{
+    ffi::CStr,
     io,
     os::fd::{AsRawFd, RawFd},
     time::Duration,
@@ -22,16 +23,17 @@ use rustix::{
     },
 };
 
-use crate::{ResourceLimits, limits, sys};
+use super::room::Entered;
+use crate::{ResourceLimits, limits, sandbox::Confined, sys};
 
 /// The file that lists the children of a thread.
-pub(super) const CHILDREN: &std::ffi::CStr = c"/proc/thread-self/children";
+pub(super) const CHILDREN: &CStr = c"/proc/thread-self/children";
 
 /// How long a kill may take before it is looked at again, when no child ends in between.
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// No descriptor, where one is waited for.
-const NONE: RawFd = -1;
+pub(super) const NONE: RawFd = -1;
 
 /// The keeper's ends of its two pipes, as they are before the fork.
 #[derive(Clone, Copy)]
@@ -42,29 +44,43 @@ pub(crate) struct Ends {
     pub(super) report: RawFd,
 }
 
-/// Splits a process that is about to become the program: the child goes on to be it, the calling one stays as keeper
-/// and never returns.
-pub(crate) fn enter(ends: Ends, limits: ResourceLimits) -> io::Result<()> {
+/// Splits a process that is about to become the program: the child goes on to be it, inside its room if it has one, the
+/// calling one stays as keeper and never returns.
+pub(crate) fn enter(ends: Ends, limits: ResourceLimits, confined: &Confined) -> io::Result<()> {
     // Signals to azolla's group or from its terminal are not for the keeper.
     setsid()?;
     let keeper = getpid();
     set_child_subreaper(Some(keeper))?;
     // azolla's handlers are still installed; they must not run here.
     sys::block_signals()?;
+    if let Some(room) = &confined.room {
+        return match room.enter()? {
+            Entered::Keeper(program) => keep(ends, program, Place::Room),
+            Entered::Program => {
+                room.settle()?;
+                // Outside of what it can see there is no parent; another one is there if the keeper has died.
+                become_program(None, limits, confined)
+            }
+        };
+    }
     match sys::fork()? {
-        Some(program) => keep(ends, program),
-        None => become_program(keeper, limits),
+        Some(program) => keep(ends, program, Place::Here),
+        None => become_program(Some(keeper), limits, confined),
     }
 }
 
-/// Prepares the program's process. What is called here last is in force when the program starts: the place for a
-/// sandbox that a process puts on itself.
-fn become_program(keeper: Pid, resources: ResourceLimits) -> io::Result<()> {
+/// Prepares the program's process. What is called here last is in force when the program starts.
+fn become_program(parent: Option<Pid>, resources: ResourceLimits, confined: &Confined) -> io::Result<()> {
     // `kill 0`, as shell scripts do it, is not for the keeper either.
     setsid()?;
+    if confined.is_on() {
+        sys::leave_keys();
+        // Those over its room, which come with entering it, or root's. Changing them undoes what is next.
+        sys::drop_capabilities()?;
+    }
     // If the keeper is killed, at least the program does not run on.
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid() != Some(keeper) {
+    if getppid() != parent {
         return Err(Errno::SRCH.into());
     }
     limits::apply(resources)?;
@@ -72,12 +88,28 @@ fn become_program(keeper: Pid, resources: ResourceLimits) -> io::Result<()> {
     sys::seal_descriptors();
     sys::default_signals()?;
     sys::no_new_privileges()?;
-    sys::confine_signals();
+    match &confined.rules {
+        Some(rules) => rules.enforce()?,
+        None => sys::confine_signals(),
+    }
+    if confined.no_sockets {
+        sys::refuse_sockets()?;
+    }
     Ok(())
 }
 
+/// Where a program runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// In the namespaces of azolla.
+    Here,
+    /// In a room. The first process of that ends, once it is killed, only when all others of the room are collected:
+    /// the program is one of them, and its parent is the keeper.
+    Room,
+}
+
 /// Waits until the program ends or azolla lets go, then kills until there is nothing left.
-fn keep(ends: Ends, program: Pid) -> ! {
+fn keep(ends: Ends, program: Pid, place: Place) -> ! {
     sys::report(ends.report, program.as_raw_pid());
     // The standard library waits until every copy of a pipe of its own is closed, and readers of the program's output
     // wait for the end of theirs: so the keeper keeps no descriptor but its two.
@@ -92,7 +124,7 @@ fn keep(ends: Ends, program: Pid) -> ! {
     let mut ending = kept.is_err();
     loop {
         ending = ending || has_ended(program) || collect(program);
-        if ending && kill_children() == Children::AllDead {
+        if ending && (kill_children() == Children::AllDead || place == Place::Room) {
             collect(program);
         }
         let lifeline = if ending { NONE } else { sys::FIRST };
@@ -162,8 +194,13 @@ fn dead(child: Pid) -> Option<WaitIdStatus> {
 }
 
 /// Calls `act` for every child, dead ones too. Returns whether the list could be read.
-fn each_child(mut act: impl FnMut(Pid)) -> bool {
-    let Ok(list) = open(CHILDREN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else { return false };
+fn each_child(act: impl FnMut(Pid)) -> bool {
+    each_child_in(CHILDREN, act)
+}
+
+/// Calls `act` for every process in a file that lists children. Returns whether it could be read.
+pub(super) fn each_child_in(list: &CStr, mut act: impl FnMut(Pid)) -> bool {
+    let Ok(list) = open(list, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else { return false };
     let mut text = [0; 4096];
     let mut number = 0;
     loop {

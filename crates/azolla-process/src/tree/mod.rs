@@ -4,6 +4,7 @@ use std::{
     io::{self, PipeReader, PipeWriter, Read},
     os::{fd::AsRawFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus},
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,10 +14,13 @@ use rustix::{
 };
 use tokio::{io::AsyncReadExt, net::unix::pipe};
 
-use crate::{ResourceLimits, contained::SETTLE, reap, sys};
+use crate::{ResourceLimits, contained::SETTLE, reap, sandbox::Confined, sys};
 
 pub(crate) mod keeper;
 mod processes;
+mod room;
+
+pub(crate) use room::Room;
 
 /// How long the keeper works alone.
 const HELPED_AFTER: Duration = Duration::from_millis(30);
@@ -32,8 +36,12 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Starts `command` behind a keeper. Refuses where the keeper could not see its children.
-    pub(crate) fn spawn(command: &mut Command, limits: ResourceLimits) -> io::Result<Self> {
+    /// Starts `command` behind a keeper, confined. Refuses where the keeper could not see its children.
+    pub(crate) fn spawn(
+        command: &mut Command,
+        limits: ResourceLimits,
+        confined: Arc<Confined>,
+    ) -> io::Result<Self> {
         access(keeper::CHILDREN, Access::READ_OK).map_err(|error| {
             let text =
                 "the system does not list the children of a process in /proc, so its processes could escape";
@@ -42,7 +50,7 @@ impl Tree {
         let (lifeline_end, lifeline) = io::pipe()?;
         let (report, report_end) = io::pipe()?;
         let ends = keeper::Ends { lifeline: lifeline_end.as_raw_fd(), report: report_end.as_raw_fd() };
-        sys::keep_before_exec(command, ends, limits);
+        sys::keep_before_exec(command, ends, limits, confined);
         let mut keeper = command.spawn()?;
         drop((lifeline_end, report_end));
         let keeper_pid = Pid::from_child(&keeper);

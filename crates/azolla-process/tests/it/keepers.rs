@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use azolla_process::{Exit, run};
+use azolla_process::{Bounds, Confinement, Exit, Sandbox, run};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::world::{text as text_of, *};
@@ -20,10 +20,10 @@ const STAND_IN: &str = "AZOLLA_PROCESS_STAND_IN_FOR_AZOLLA";
 /// Runs the calling test, `name`, a second time: in a process of its own and a group of its own, to stand in for azolla
 /// and be stopped or killed. There this runs `text` and does not return.
 #[expect(clippy::disallowed_methods, reason = "the stand-in is killed, not run to its end")]
-async fn stand_in(name: &str, text: &str) -> (Child, Mark) {
+async fn stand_in(name: &str, text: &str, sandbox: Sandbox) -> (Child, Mark) {
     if let Ok(mark) = std::env::var(STAND_IN) {
         let program = script(text, &ManuallyDrop::new(Mark(mark)));
-        run(&program, &bounds(Tree)).await.unwrap();
+        run(&program, &Bounds { sandbox, ..bounds(Tree) }).await.unwrap();
         unreachable!("the program does not end by itself");
     }
     let mark = Mark::new();
@@ -42,7 +42,7 @@ async fn stand_in(name: &str, text: &str) -> (Child, Mark) {
 #[tokio::test]
 async fn b2_our_own_death_ends_the_tree() {
     let attack = "trap '' TERM HUP; (setsid sleep $0 &); sleep $0 & while :; do sleep 1; done";
-    let (mut azolla, mark) = stand_in("keepers::b2_our_own_death_ends_the_tree", attack).await;
+    let (mut azolla, mark) = stand_in("keepers::b2_our_own_death_ends_the_tree", attack, Sandbox::Off).await;
     mark.borne_by(3).await;
     kill_process_group(Pid::from_child(&azolla), Signal::KILL).unwrap();
     azolla.wait().unwrap();
@@ -50,9 +50,37 @@ async fn b2_our_own_death_ends_the_tree() {
 }
 
 #[tokio::test]
+async fn b2_our_own_death_ends_the_room() {
+    let attack = "trap '' TERM HUP; (setsid sleep $0 &); sleep $0 & while :; do sleep 1; done";
+    let in_a_room = Sandbox::Required(Confinement::default());
+    let (mut azolla, mark) = stand_in("keepers::b2_our_own_death_ends_the_room", attack, in_a_room).await;
+    mark.borne_by(3).await;
+    kill_process_group(Pid::from_child(&azolla), Signal::KILL).unwrap();
+    azolla.wait().unwrap();
+    mark.borne_by_none().await;
+}
+
+/// All of it, what had left the program too: that is what a room has over a tree.
+#[tokio::test]
+async fn b2_r11_the_death_of_the_keeper_ends_the_room_without_us() {
+    let name = "keepers::b2_r11_the_death_of_the_keeper_ends_the_room_without_us";
+    let text = "(setsid sleep $0 &); exec sleep $0";
+    let (mut azolla, mark) = stand_in(name, text, Sandbox::Required(Confinement::default())).await;
+    let pid = azolla.id() as i32;
+    eventually("both", || mark.bearers().iter().filter(|(_, line)| line.starts_with("sleep")).count() == 2)
+        .await;
+    let keeper = keeper(&mark, pid);
+    signal(pid, Signal::STOP);
+    signal(keeper, Signal::KILL);
+    mark.borne_by_none().await;
+    azolla.kill().unwrap();
+    azolla.wait().unwrap();
+}
+
+#[tokio::test]
 async fn b2_the_death_of_the_keeper_ends_the_program_without_us() {
     let name = "keepers::b2_the_death_of_the_keeper_ends_the_program_without_us";
-    let (mut azolla, mark) = stand_in(name, "exec sleep $0").await;
+    let (mut azolla, mark) = stand_in(name, "exec sleep $0", Sandbox::Off).await;
     let pid = azolla.id() as i32;
     eventually("the program", || mark.bearers().iter().any(|(_, line)| line.starts_with("sleep"))).await;
     let keeper = keeper(&mark, pid);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use azolla_process::{Capture, run};
+use azolla_process::{Bounds, Capture, Confinement, Sandbox, run};
 
 use crate::world::*;
 
@@ -40,6 +40,25 @@ async fn one_of_each(mark: &Mark) {
         program.path = "/nowhere".into();
         run(&program, &bounds(containment)).await.unwrap_err();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rooms_leave_no_descriptor_and_no_process() {
+    let mark = Mark::new();
+    let sandbox = Sandbox::Required(Confinement::default());
+    let bounds = Bounds { sandbox, ..bounds(Tree) };
+    run(&script(":", &mark), &bounds).await.unwrap();
+    let before = descriptors();
+    let mut program = script("(setsid sleep $0 &); cat", &mark);
+    program.input = b"some input".to_vec();
+    for _ in 0..10 {
+        run(&program, &bounds).await.unwrap();
+        let stays = script("sleep $0 & sleep $0", &mark);
+        drop_once(run(&stays, &bounds), "a process", || !mark.bearers().is_empty()).await;
+        mark.borne_by_none().await;
+    }
+    no_child_is_left().await;
+    eventually("no descriptors more than before", || descriptors() <= before).await;
 }
 
 /// Keepers are forked from one process at the same time: none may hold on to the pipes of another.

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod captures;
+mod confined;
 mod ends;
 mod inherits;
 mod keepers;

@@ -2,17 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use azolla_process::{Bounds, Exit, Finished, run};
+use azolla_process::{Bounds, Confinement, Exit, Finished, Sandbox, run};
 
 use crate::world::{text as text_of, *};
 
 /// Runs a script that never ends by itself, with a time limit, and checks that the limit holds and nobody survives.
 /// Before the limit there must be `count` processes, or the attack did not take place.
-async fn ends_in_time(text: &str, count: usize) -> Finished {
+async fn ends_in_time(sandbox: Sandbox, (text, count): (&str, usize)) -> Finished {
     let time = Duration::from_millis(if count < 100 { 1000 } else { 3000 });
     let mark = Mark::new();
     let mut bounds = bounds(Tree);
     bounds.time = Some(time);
+    bounds.sandbox = sandbox;
+    // Whether there is a sandbox is found out once, before the time runs.
+    azolla_process::available().await;
     let program = script(text, &mark);
     let begin = Instant::now();
     let mut work = std::pin::pin!(run(&program, &bounds));
@@ -33,51 +36,111 @@ async fn ends_in_time(text: &str, count: usize) -> Finished {
     finished
 }
 
+/// In a room: one that there is, or the program does not run.
+fn in_a_room() -> Sandbox {
+    Sandbox::Required(Confinement::default())
+}
+
+/// Scripts that abuse their time, with how many processes there have to be.
+const DEAF: (&str, usize) = ("trap '' TERM; sleep $0 & while :; do sleep 1; done", 2);
+const SESSIONS: (&str, usize) = ("setsid sleep $0 & setsid setsid sleep $0 & wait", 3);
+const ORPHANS: (&str, usize) = ("(setsid sleep $0 &) ; ( (sleep $0 &) & ) ; sleep $0", 3);
+const HELD_STREAMS: (&str, usize) = ("sleep $0 & (setsid sleep $0 &) ; sleep $0", 3);
+const ALL_AT_ONCE: (&str, usize) = (
+    "trap '' TERM HUP INT; ( (setsid sh -c 'trap \"\" TERM; while :; do sleep $0; done' $0 &) & )
+    setsid sh -c '(setsid sleep $0 &); sleep $0' $0 & sleep $0 & while :; do sleep 1; done",
+    5,
+);
+const STOPPED: (&str, usize) = ("sleep $0 & kill -STOP $!; kill -STOP $$", 2);
+/// Each of 200 processes is another's child, and none lets go by itself.
+const STORM: (&str, usize) = (
+    "trap '' TERM; storm() { if [ $1 -gt 0 ]; then storm $(($1-1)) & storm $(($1-1)) & fi; wait; sleep $0; }
+    storm 7; sleep $0",
+    200,
+);
+/// A chain in which every process starts the next and ends at once, so that there is nearly always a newer one.
+const CHAIN: (&str, usize) =
+    ("next() { printf .; next & exit; }; trap '' TERM; next & next & next & next & sleep $0", 2);
+
 #[tokio::test]
 async fn t30_ignored_sigterm_ends_in_time() {
-    ends_in_time("trap '' TERM; sleep $0 & while :; do sleep 1; done", 2).await;
+    ends_in_time(Sandbox::Off, DEAF).await;
 }
 
 #[tokio::test]
 async fn t30_setsid_ends_in_time() {
-    ends_in_time("setsid sleep $0 & setsid setsid sleep $0 & wait", 3).await;
+    ends_in_time(Sandbox::Off, SESSIONS).await;
 }
 
 #[tokio::test]
 async fn t30_double_fork_ends_in_time() {
-    ends_in_time("(setsid sleep $0 &) ; ( (sleep $0 &) & ) ; sleep $0", 3).await;
+    ends_in_time(Sandbox::Off, ORPHANS).await;
 }
 
 #[tokio::test]
 async fn t30_a_child_that_holds_stdout_ends_in_time() {
-    ends_in_time("sleep $0 & (setsid sleep $0 &) ; sleep $0", 3).await;
+    ends_in_time(Sandbox::Off, HELD_STREAMS).await;
 }
 
 #[tokio::test]
 async fn t30_all_of_it_at_once_ends_in_time() {
-    let text = "trap '' TERM HUP INT; ( (setsid sh -c 'trap \"\" TERM; while :; do sleep $0; done' $0 &) & )
-        setsid sh -c '(setsid sleep $0 &); sleep $0' $0 & sleep $0 & while :; do sleep 1; done";
-    ends_in_time(text, 5).await;
+    ends_in_time(Sandbox::Off, ALL_AT_ONCE).await;
 }
 
 #[tokio::test]
 async fn t30_a_stopped_process_ends_in_time() {
-    ends_in_time("sleep $0 & kill -STOP $!; kill -STOP $$", 2).await;
+    ends_in_time(Sandbox::Off, STOPPED).await;
 }
 
-/// Each of 200 processes is another's child, and none lets go by itself.
 #[tokio::test]
 async fn t30_a_storm_of_forks_ends_in_time() {
-    let text = "trap '' TERM; storm() { if [ $1 -gt 0 ]; then storm $(($1-1)) & storm $(($1-1)) & fi; wait; sleep $0; }
-        storm 7; sleep $0";
-    ends_in_time(text, 200).await;
+    ends_in_time(Sandbox::Off, STORM).await;
 }
 
-/// A chain in which every process starts the next and ends at once, so that there is nearly always a newer one.
 #[tokio::test]
 async fn t30_a_chain_that_outruns_signals_ends_in_time() {
-    let text = "next() { printf .; next & exit; }; trap '' TERM; next & next & next & next & sleep $0";
-    let finished = ends_in_time(text, 2).await;
+    let finished = ends_in_time(Sandbox::Off, CHAIN).await;
+    assert!(finished.stdout.total > 100, "the chain had {} links", finished.stdout.total);
+}
+
+#[tokio::test]
+async fn t30_r11_ignored_sigterm_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), DEAF).await;
+}
+
+#[tokio::test]
+async fn t30_r11_setsid_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), SESSIONS).await;
+}
+
+#[tokio::test]
+async fn t30_r11_double_fork_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), ORPHANS).await;
+}
+
+#[tokio::test]
+async fn t30_r11_a_child_that_holds_stdout_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), HELD_STREAMS).await;
+}
+
+#[tokio::test]
+async fn t30_r11_all_of_it_at_once_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), ALL_AT_ONCE).await;
+}
+
+#[tokio::test]
+async fn t30_r11_a_stopped_process_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), STOPPED).await;
+}
+
+#[tokio::test]
+async fn t30_r11_a_storm_of_forks_in_a_room_ends_in_time() {
+    ends_in_time(in_a_room(), STORM).await;
+}
+
+#[tokio::test]
+async fn t30_r11_a_chain_that_outruns_signals_in_a_room_ends_in_time() {
+    let finished = ends_in_time(in_a_room(), CHAIN).await;
     assert!(finished.stdout.total > 100, "the chain had {} links", finished.stdout.total);
 }
 
@@ -86,10 +149,14 @@ async fn t30_what_a_program_leaves_behind_ends_with_it() {
     let mark = Mark::new();
     let text =
         "(setsid sleep $0 &); sleep $0 & trap '' TERM HUP; setsid sh -c 'sleep $0; :' $0 & echo done; exit 3";
-    let finished = run_script(text, &mark, Tree, |_| ()).await.unwrap();
-    mark.assert_no_survivors();
-    assert_eq!((finished.exit, text_of(&finished)), (Exit::Code(3), "done".to_owned()));
-    assert!(finished.duration < Duration::from_secs(10), "waited for a stream that was held open");
+    for sandbox in [Sandbox::Off, in_a_room()] {
+        let change = |bounds: &mut Bounds| bounds.sandbox = sandbox;
+        let finished = run_script(text, &mark, Tree, change).await.unwrap();
+        mark.assert_no_survivors();
+        assert_eq!((finished.exit, text_of(&finished)), (Exit::Code(3), "done".to_owned()));
+        assert!(finished.duration < Duration::from_secs(10), "waited for a stream that was held open");
+    }
+    no_child_is_left().await;
 }
 
 #[tokio::test]
@@ -118,7 +185,7 @@ async fn a_group_is_killed_at_the_end_of_its_time() {
 
 #[tokio::test]
 async fn a_program_that_is_asked_to_stop_may_clean_up_and_print() {
-    for containment in [Group, Tree] {
+    for (containment, sandbox) in [(Group, Sandbox::Off), (Tree, Sandbox::Off), (Tree, in_a_room())] {
         let mark = Mark::new();
         // The child is in a session of its own, with its parent alive, and is asked too.
         let text = "trap 'wait; echo cleaned; exit 7' TERM; echo begun
@@ -128,6 +195,7 @@ async fn a_program_that_is_asked_to_stop_may_clean_up_and_print() {
         let change = |bounds: &mut Bounds| {
             bounds.time = Some(Duration::from_secs(1));
             bounds.grace = PATIENCE;
+            bounds.sandbox = sandbox;
         };
         let finished = run_script(&text, &mark, containment, change).await.unwrap();
         mark.borne_by_none().await;
@@ -141,6 +209,17 @@ async fn b2_dropping_the_future_ends_the_tree() {
     let mark = Mark::new();
     let program = script("trap '' TERM; (setsid sleep $0 &); sleep $0 & while :; do sleep 1; done", &mark);
     drop_once(run(&program, &bounds(Tree)), "three processes", || mark.bearers().len() >= 3).await;
+    mark.borne_by_none().await;
+    no_child_is_left().await;
+}
+
+#[tokio::test]
+async fn b2_dropping_the_future_ends_the_room() {
+    let mark = Mark::new();
+    let program = script("trap '' TERM; (setsid sleep $0 &); sleep $0 & while :; do sleep 1; done", &mark);
+    let mut bounds = bounds(Tree);
+    bounds.sandbox = in_a_room();
+    drop_once(run(&program, &bounds), "three processes", || mark.bearers().len() >= 3).await;
     mark.borne_by_none().await;
     no_child_is_left().await;
 }

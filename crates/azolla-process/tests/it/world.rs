@@ -9,7 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use azolla_process::{Bounds, Capture, Containment, Finished, Program, ResourceLimits, SpawnError, run};
+use azolla_process::{
+    Bounds, Capture, Containment, Finished, Program, ResourceLimits, Sandbox, SpawnError, run,
+};
 
 pub(crate) use azolla_process::Containment::{Group, Tree};
 
@@ -37,6 +39,7 @@ pub(crate) fn bounds(containment: Containment) -> Bounds {
         stderr: Capture::All(1 << 20),
         containment,
         limits: ResourceLimits::default(),
+        sandbox: Sandbox::Off,
     }
 }
 

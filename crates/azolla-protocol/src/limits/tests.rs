@@ -35,11 +35,31 @@ fn o2_the_limits_table() {
     ");
 }
 
+/// O-2: what may be spent is in a table of the same form, where 0 is no cap.
+#[test]
+fn o2_the_caps_table() {
+    let rows = CAPS.map(|cap| format!("{:<17}{:<9}{:>8}", cap.name, cap.unit, cap.default));
+    insta::assert_snapshot!(rows.join("\n"), @r"
+    run_tokens       tokens          0
+    run_usd          microusd  2000000
+    objective_tokens tokens          0
+    objective_usd    microusd  5000000
+    objective_ms     ms              0
+    objective_runs   count           0
+    day_tokens       tokens          0
+    day_usd          microusd 20000000
+    day_ms           ms              0
+    day_runs         count           0
+    ");
+    assert!(CAPS.iter().all(|cap| cap.minimum == 0 && cap.maximum.is_some()));
+}
+
 #[test]
 fn o2_defaults_are_in_range_and_names_are_unique() {
-    for (i, limit) in LIMITS.iter().enumerate() {
+    let all: Vec<Limit> = LIMITS.into_iter().chain(CAPS).collect();
+    for (i, limit) in all.iter().enumerate() {
         assert_eq!(limit.check(limit.default), Ok(limit.default), "{}", limit.name);
-        assert!(LIMITS[..i].iter().all(|other| other.name != limit.name), "{}", limit.name);
+        assert!(all[..i].iter().all(|other| other.name != limit.name), "{}", limit.name);
     }
 }
 

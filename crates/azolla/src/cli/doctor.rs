@@ -1,6 +1,7 @@
 //! `azolla doctor`: is everything there that work needs, and where is it.
 
 mod look;
+mod probe;
 
 use std::{path::Path, process::ExitCode};
 
@@ -16,12 +17,18 @@ use crate::{
 
 /// Check git, configuration, stores, repositories and workers; print every path in use
 #[derive(Args)]
-#[command(after_help = "Examples:\n  azolla doctor\n  azolla doctor --json\n\n\
-                        Exits with 1 if anything is wrong; every such line says what helps.")]
+#[command(
+    after_help = "Examples:\n  azolla doctor\n  azolla doctor --probe      is every worker reachable, and does its key work?\n  azolla doctor --json\n\n\
+                        Exits with 1 if anything is wrong; every such line says what helps."
+)]
 pub(crate) struct Doctor {
     /// Print one JSON document instead of text.
     #[arg(long)]
     pub(super) json: bool,
+
+    /// Also make one tiny request to every provider.
+    #[arg(long)]
+    probe: bool,
 }
 
 /// One line of the doctor's: what was looked at and how it is.
@@ -57,7 +64,7 @@ impl Doctor {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let mut lines = vec![look::git().await];
         match Place::find(home) {
-            Ok(place) => look_at(place, &mut lines).await,
+            Ok(place) => look_at(place, self.probe, &mut lines).await,
             Err(error) => lines.push(Line::bad("home", error.to_string(), "set HOME or AZOLLA_HOME")),
         }
         let wrong = lines.iter().filter(|line| line.fix.is_some()).count();
@@ -74,7 +81,7 @@ impl Doctor {
     }
 }
 
-async fn look_at(place: Place, lines: &mut Vec<Line>) {
+async fn look_at(place: Place, probe: bool, lines: &mut Vec<Line>) {
     lines.extend(look::places(&place));
     let deployment = match Deployment::at(place.clone()) {
         Ok(Some(deployment)) => deployment,
@@ -95,11 +102,15 @@ async fn look_at(place: Place, lines: &mut Vec<Line>) {
     lines.push(Line::good("configuration", place.config.display().to_string()));
     lines.push(look::home_store(&place));
     lines.push(look::disk(&place));
+    lines.push(look::sandbox(deployment.config.sandbox.mode).await);
     for azolla in &deployment.config.azollas {
         lines.extend(look::azolla(&deployment, azolla).await);
     }
     for (name, provider) in &deployment.config.providers {
         lines.extend(look::provider(&deployment, name, provider));
+        if probe {
+            lines.push(probe::provider(&deployment, name).await);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `azolla init`: the configuration, the stores, the standing objective; inside a repository, an azolla for it.
 //! A second time it changes nothing.
 
+mod agent;
 mod checkout;
 mod standing;
 mod words;
@@ -31,11 +32,10 @@ use crate::{
 
 /// Set up azolla; inside a repository, also for that repository
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  azolla init\n  cd ~/app && azolla init --provider-command 'my-agent --file {prompt_file}'\n\n\
+#[command(after_help = "Examples:\n  azolla init\n  cd ~/app && azolla init --agent claude\n  \
+                        azolla init --provider-command 'my-agent --file {prompt_file}'\n\n\
                         What is there already is left as it is; a flag that would change it is refused with what \
-                        to edit."
-)]
+                        to edit.")]
 pub(crate) struct Init {
     /// The branch that work starts from; otherwise the repository's default, or the one that is checked out.
     #[arg(long, value_name = "BRANCH")]
@@ -45,6 +45,10 @@ pub(crate) struct Init {
     /// {prompt} the task itself; without either, the task comes on stdin.
     #[arg(long, value_name = "COMMAND")]
     provider_command: Option<String>,
+
+    /// A known agent: claude, codex, aider or goose.
+    #[arg(long, value_name = "NAME", conflicts_with = "provider_command")]
+    agent: Option<String>,
 }
 
 impl Init {
@@ -57,9 +61,10 @@ impl Init {
         };
         let before = read(&place.config)?;
         let mut text = before.clone().unwrap_or_else(|| first_text().to_owned());
-        let provider = match &self.provider_command {
-            Some(command) => Some(self.add_command(&mut text, &place, command, &mut note)?),
-            None => None,
+        let provider = match (&self.provider_command, &self.agent) {
+            (Some(command), _) => Some(self.add_command(&mut text, &place, command, &mut note)?),
+            (None, Some(name)) => Some(agent::add(&mut text, &place, name, &mut note)?),
+            (None, None) => None,
         };
         let repository = self.add_repository(&mut text, &place, provider.as_deref(), &mut note).await?;
         // Whatever was added, the whole of it has to be good before it is written.
@@ -210,8 +215,11 @@ fn next_step(page: &mut Page, config: &Config, repository: Option<&AzollaId>) {
             page.heading("Next: set it up for a repository").command("  ", "cd REPOSITORY && azolla init");
         }
         (Some(_), false) => {
-            page.heading("Next: name a program that does the work")
-                .command("  ", "azolla init --provider-command 'my-agent --file {prompt_file}'");
+            page.heading("Next: name a program that does the work");
+            for preset in agent::found() {
+                page.command("  ", &format!("azolla init --agent {}", preset.name));
+            }
+            page.command("  ", "azolla init --provider-command 'my-agent --file {prompt_file}'");
         }
         (Some(_), true) => {
             page.heading("Next: describe a piece of work").command(

@@ -12,6 +12,7 @@ mod limits;
 mod log;
 mod objective;
 mod progress;
+mod replay;
 mod resume;
 mod review;
 mod run;
@@ -74,6 +75,7 @@ enum Command {
     Run(run::Run),
     Log(log::Log),
     Explain(explain::Explain),
+    Replay(replay::Replay),
     Trust(trust::Trust),
     Limits(limits::Limits),
     Verify(verify::Verify),
@@ -91,6 +93,7 @@ impl Arguments {
             Some(
                 Command::Run(_)
                     | Command::Demo(_)
+                    | Command::Replay(_)
                     | Command::Export(_)
                     | Command::Import(_)
                     | Command::Verify(_)
@@ -110,6 +113,7 @@ impl Arguments {
             Some(Command::Review(command)) => command.json,
             Some(Command::Log(command)) => command.json,
             Some(Command::Explain(command)) => command.json,
+            Some(Command::Replay(command)) => command.json,
             Some(Command::Trust(command)) => command.json,
             Some(Command::Limits(command)) => command.json,
             Some(Command::Verify(command)) => command.json,
@@ -143,6 +147,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Run(command)) => command.run(home).await,
         Some(Command::Log(command)) => command.run(home).await,
         Some(Command::Explain(command)) => command.run(home).await,
+        Some(Command::Replay(command)) => command.run(home).await,
         Some(Command::Trust(command)) => command.run(home).await,
         Some(Command::Limits(command)) => command.run(home),
         Some(Command::Verify(command)) => command.run(home).await,

@@ -4,6 +4,7 @@
 mod desk;
 mod next;
 mod page;
+mod spending;
 
 use std::{path::Path, process::ExitCode};
 
@@ -11,7 +12,10 @@ use clap::Args;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use self::desk::{Desk, Mark};
+use self::{
+    desk::{Desk, Mark},
+    spending::Spending,
+};
 use crate::{
     config::{AzollaConfig, Place},
     deployment::Deployment,
@@ -47,13 +51,14 @@ impl Resume {
                 trusted_at: store.pinned_at(repo).ok().flatten(),
             }
         };
+        let spending = store.as_ref().map(|store| Spending::read(store, &deployment)).unwrap_or_default();
         let azollas = deployment.config.azollas.iter();
         let desks = join_all(azollas.map(|azolla| Desk::load(&deployment, azolla, mark(azolla)))).await;
         if self.json {
-            screen::show_json("resume", document(&desks))?;
+            screen::show_json("resume", document(&desks, &spending))?;
             return Ok(ExitCode::SUCCESS);
         }
-        page::page(&deployment.config, &desks).show()?;
+        page::page(&deployment, &desks, &spending).show()?;
         // After the page is out: what was not shown has not been seen.
         if let Some(store) = store {
             for desk in &desks {
@@ -81,7 +86,7 @@ impl Resume {
     }
 }
 
-fn document(desks: &[Desk]) -> Value {
+fn document(desks: &[Desk], spending: &Spending) -> Value {
     let actions: Vec<_> = next::actions(desks)
         .iter()
         .map(|action| {
@@ -91,5 +96,5 @@ fn document(desks: &[Desk]) -> Value {
         })
         .collect();
     let azollas: Vec<_> = desks.iter().map(Desk::document).collect();
-    json!({"next_actions": actions, "azollas": azollas})
+    json!({"next_actions": actions, "azollas": azollas, "spending": spending.document()})
 }

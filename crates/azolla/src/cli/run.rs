@@ -17,21 +17,28 @@ use tokio::sync::watch;
 
 use self::{progress::Progress, signals::Signals};
 use super::Which;
-use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, screen::remark, workers};
+use crate::{
+    config::AzollaConfig, deployment::Deployment, failure::Failure, home::Home, screen::remark, workers,
+};
 
 /// Run what is due, in the foreground
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  azolla run --until-idle    until nothing is left but what waits for you\n  \
-                        azolla run                 until you stop it with Ctrl-C\n\n\
+                        azolla run                 until you stop it with Ctrl-C\n  \
+                        azolla run --until-idle --now    do not wait for a worker that asked for time\n\n\
                         It can be stopped or killed at any time: the next run goes on where this one was.\n\
                         With --until-idle the exit code tells how things ended: 5 if a gate failed, 6 if a budget \
-                        was over, 4 if something could not run at all, 128 and the signal's number if it was stopped before that."
+                        was over or a cap is reached, 75 if a worker asks for time, 4 if something could not run at all, 128 and the signal's number if it was stopped before that."
 )]
 pub(crate) struct Run {
     /// End when nothing is left but what waits for you.
     #[arg(long)]
     until_idle: bool,
+
+    /// Ask workers again that asked for time because their quota was used up. Caps hold all the same.
+    #[arg(long)]
+    now: bool,
 
     /// Only this azolla; otherwise all that have a repository.
     #[command(flatten)]
@@ -64,6 +71,12 @@ impl Run {
             };
             return Err(refused.unwrap_or_else(|| none().into()));
         }
+        if self.now {
+            let home = Home::open(&deployment.place.home_store())?;
+            for context in &contexts {
+                home.release_hold(context.diazotroph.provider())?;
+            }
+        }
         let summary = summary::Summary::begin(&contexts).await?;
         let drawing = progress.draw(&contexts);
         let signals = Signals::stop(stop.clone())?;
@@ -72,7 +85,7 @@ impl Run {
         let interrupted = signals.end();
         drawing.end().await;
         ended?;
-        let code = summary.show().await?;
+        let code = summary.show(&deployment).await?;
         Ok(match interrupted {
             _ if !self.until_idle => ExitCode::SUCCESS,
             Some(interrupted) if is_work_left(&contexts).await? => interrupted.into(),
@@ -92,12 +105,14 @@ impl Run {
 /// Tells whether anything is left that a run would go on with.
 async fn is_work_left(contexts: &[Arc<WorkerContext>]) -> Result<bool, SubstrateError> {
     for context in contexts {
-        let read = context.read();
-        if read.stream().await?.open > 0
-            || !read.unprocessed_events(EventType::TicketReady, 1).await?.is_empty()
-        {
+        if has_work(context).await? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+async fn has_work(context: &WorkerContext) -> Result<bool, SubstrateError> {
+    let read = context.read();
+    Ok(read.stream().await?.open > 0 || !read.unprocessed_events(EventType::TicketReady, 1).await?.is_empty())
 }

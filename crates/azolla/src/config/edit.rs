@@ -2,6 +2,10 @@
 
 use std::path::Path;
 
+use azolla_diazotroph::provider::{
+    PromptBy,
+    command::{OutputKind, Preset},
+};
 use azolla_protocol::AzollaId;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
@@ -52,7 +56,41 @@ pub(crate) fn add_provider(
     section.insert("argv", value(argv.iter().collect::<Array>()));
     section.insert("prompt", value(prompt(argv)));
     section.insert("result", value("worktree"));
+    // Hardly any of them works without; whoever has one that does sees the line and takes it out.
+    section.insert("network", value(true));
     add(text, path, "provider", name, section)
+}
+
+/// Adds `[provider.<name>]` for a known agent.
+pub(crate) fn add_preset(text: &str, path: &Path, preset: &Preset) -> Result<(String, Added), Problem> {
+    let words = |words: &[&str]| value(words.iter().copied().collect::<Array>());
+    let mut section = Table::new();
+    section.insert("kind", value("command"));
+    section.insert("argv", words(preset.argv));
+    section.insert(
+        "prompt",
+        value(match preset.prompt {
+            PromptBy::Stdin => "stdin",
+            PromptBy::File => "file",
+            PromptBy::Argument => "argument",
+        }),
+    );
+    section.insert("result", value("worktree"));
+    section.insert(
+        "output",
+        value(match preset.output {
+            OutputKind::Plain => "plain",
+            OutputKind::Claude => "claude",
+            OutputKind::Codex => "codex",
+            OutputKind::Goose => "goose",
+            OutputKind::Aider => "aider",
+        }),
+    );
+    section.insert("env", words(preset.env));
+    section.insert("home_files", words(preset.home_files));
+    section.insert("network", value(preset.network));
+    section.insert("sandbox", value(preset.sandbox.as_str()));
+    add(text, path, "provider", preset.name, section)
 }
 
 /// Names the provider of an azolla that has none.
@@ -114,6 +152,6 @@ fn add(text: &str, path: &Path, group: &str, name: &str, section: Table) -> Resu
 fn parse(text: &str, path: &Path) -> Result<DocumentMut, Problem> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         let what = format!("not valid TOML: {}", error.message());
-        Fault { span: error.span(), what, help: None }.at(text, path)
+        Fault::whole(error.span(), what).at(text, path)
     })
 }

@@ -3,8 +3,13 @@
 mod azolla;
 mod provider;
 mod section;
+mod url;
 
-use azolla_protocol::{LIMITS, Limit, limits};
+use azolla_control_plane::sandbox::{SandboxMode, SandboxSettings};
+use azolla_protocol::{
+    LIMITS, Limit, Unit,
+    limits::{self, CAPS},
+};
 use toml::de::DeTable;
 
 use self::section::Section;
@@ -18,7 +23,7 @@ const ELSEWHERE: [(&Limit, &str); 2] =
 pub(super) fn config(text: &str) -> Result<Config, Fault> {
     let parsed = parse(text)?;
     let file = Section::new("the file", &parsed);
-    file.only(&["azolla", "provider", "limits", "attention"])?;
+    file.only(&["azolla", "provider", "limits", "attention", "caps", "sandbox"])?;
     let mut config = Config::default();
     if let Some(section) = file.section("limits")? {
         read_limits(&section, &mut config.limits)?;
@@ -28,6 +33,12 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
         if let Some(value) = section.limit("review_limit", &limits::REVIEW_LIMIT)? {
             config.limits.set(&limits::REVIEW_LIMIT, value);
         }
+    }
+    if let Some(section) = file.section("caps")? {
+        read_caps(&section, &mut config.limits)?;
+    }
+    if let Some(section) = file.section("sandbox")? {
+        config.sandbox = read_sandbox(&section)?;
     }
     for (name, section) in file.sections("provider")? {
         config.providers.insert(name.get_ref().to_string(), provider::read(&section)?);
@@ -43,7 +54,7 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
 pub(super) fn parse(text: &str) -> Result<DeTable<'_>, Fault> {
     DeTable::parse(text).map(toml::Spanned::into_inner).map_err(|error| {
         let what = format!("not valid TOML: {}", error.message().lines().next().unwrap_or_default());
-        Fault { span: error.span(), what, help: None }
+        Fault::whole(error.span(), what)
     })
 }
 
@@ -65,6 +76,36 @@ fn read_limits(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fau
     }
     Ok(())
 }
+
+fn read_caps(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fault> {
+    section.only(&CAPS.map(|cap| cap.name))?;
+    for cap in &CAPS {
+        let value = match cap.unit {
+            Unit::MicroUsd => section.money(cap.name, cap)?,
+            _ => section.limit(cap.name, cap)?,
+        };
+        if let Some(value) = value {
+            configured.set(cap, value);
+        }
+    }
+    Ok(())
+}
+
+fn read_sandbox(section: &Section<'_>) -> Result<SandboxSettings, Fault> {
+    section.only(&["mode", "read", "write", "network"])?;
+    Ok(SandboxSettings {
+        mode: section.choice("mode", &SANDBOX_MODES)?.unwrap_or_default(),
+        read: section.paths("read")?,
+        write: section.paths("write")?,
+        network: section.flag("network")?.unwrap_or(false),
+    })
+}
+
+const SANDBOX_MODES: [(&str, SandboxMode); 3] = [
+    ("off", SandboxMode::Off),
+    ("best-effort", SandboxMode::BestEffort),
+    ("required", SandboxMode::Required),
+];
 
 /// Reads `checks = [{name, command, time_ms}]`. What the record of a gate could not hold is refused here.
 pub(super) fn checks(section: &Section<'_>) -> Result<Vec<CheckConfig>, Fault> {

@@ -14,6 +14,8 @@ pub(super) struct Fault {
     pub(super) span: Option<Range<usize>>,
     pub(super) what: String,
     pub(super) help: Option<String>,
+    /// Whether what stands behind the span must not be shown: it may be a secret (T29).
+    pub(super) is_secret: bool,
 }
 
 /// A fault in a file, ready to be shown.
@@ -29,11 +31,22 @@ pub(crate) struct Problem {
 
 impl Fault {
     pub(super) fn new(span: Range<usize>, what: impl Into<String>) -> Self {
-        Self { span: Some(span), what: what.into(), help: None }
+        Self { span: Some(span), what: what.into(), help: None, is_secret: false }
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// A fault in a whole text.
+    pub(super) fn whole(span: Option<Range<usize>>, what: impl Into<String>) -> Self {
+        Self { span, what: what.into(), help: None, is_secret: false }
+    }
+
+    /// Shows the line up to the span alone (T29).
+    pub(super) fn secret(mut self) -> Self {
+        self.is_secret = true;
         self
     }
 
@@ -48,6 +61,11 @@ impl Fault {
 
     pub(super) fn at(self, text: &str, path: &Path) -> Problem {
         let shown = match self.span {
+            Some(span) if self.is_secret => {
+                // The rest of the text is cut off, and so is the line.
+                let end = floor(text, span.end);
+                snippet(&format!("{} …", &text[..end]), path, &span, self.help.as_deref())
+            }
             Some(span) => snippet(text, path, &span, self.help.as_deref()),
             None => format!(" --> {}", path.display()),
         };

@@ -30,8 +30,8 @@ impl RepositoryFile {
     /// Reads the file's bytes.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         let path = Path::new(NAME);
-        let text = std::str::from_utf8(bytes)
-            .map_err(|_| Fault { span: None, what: "it is not UTF-8".to_owned(), help: None }.at("", path))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| Fault::whole(None, "it is not UTF-8").at("", path))?;
         read(text).map_err(|fault| fault.at(text, path))
     }
 }

@@ -1,5 +1,9 @@
 //! The configuration: what it reads to, and how a fault in it looks.
 
+use azolla_control_plane::sandbox::SandboxMode;
+use azolla_diazotroph::provider::{AnthropicVersion, OutputKind, PromptBy, ResultBy, Structured};
+use azolla_protocol::AnswerForm;
+
 use super::*;
 
 fn parse(text: &str) -> Result<Config, String> {
@@ -45,7 +49,13 @@ fn y1_the_file_is_the_registry() {
             argv: vec!["a".into(), "{prompt_file}".into()],
             prompt: PromptBy::File,
             result: ResultBy::Worktree,
+            output: OutputKind::Plain,
             env: vec!["KEY".into()],
+            home_files: Vec::new(),
+            sandbox: None,
+            network: None,
+            read: Vec::new(),
+            write: Vec::new(),
         }
     );
     assert_eq!(config.providers["old"], ProviderConfig::Recorded { answers: "/a".into() });
@@ -117,8 +127,18 @@ fn every_fault_has_its_own_words() {
         (APP.replace("/r/app", "ext::sh -c id"), "ext"),
         (APP.replace("\"main\"", "\"--upload-pack=x\""), "branch"),
         (APP.replace("\"main\"", "\" \""), "must not be empty"),
-        ("[provider.a]\nkind = \"gpt\"".into(), "one of command, recorded"),
+        ("[provider.a]\nkind = \"gpt\"".into(), "one of command, anthropic, openai, recorded"),
         ("[provider.a]\nkind = \"recorded\"\nanswers = \"x\"".into(), "absolute path"),
+        ("[caps]\nday_usd = -1".into(), "an amount of US dollars from 0 up"),
+        ("[caps]\nday_usd = 0.0000001".into(), "up to six decimals"),
+        ("[caps]\nday_usd = inf".into(), "an amount of US dollars from 0 up"),
+        ("[caps]\nday_usd = \"2\"".into(), "an amount of US dollars, such as"),
+        ("[caps]\nday_usd = 1000001".into(), "it must be at most 1000000 dollars"),
+        ("[caps]\nday_token = 5".into(), "did you mean `day_tokens`?"),
+        ("[caps]\nday_runs = 0.5".into(), "must be a whole number"),
+        ("[sandbox]\nmode = \"on\"".into(), "one of off, best-effort, required"),
+        ("[sandbox]\nread = [\"x\"]".into(), "`read` must be an absolute path"),
+        ("[sandbox]\nnetwork = 1".into(), "must be true or false"),
         ("[limits]\nreview_limit = 1".into(), "it goes under [attention]"),
         ("[limits]\nlease_ms = 5".into(), "30000 to 120000 (ms), not 5"),
         ("[peers]\n".into(), "unknown key `peers`"),
@@ -129,6 +149,153 @@ fn every_fault_has_its_own_words() {
         assert!(shown.contains(part), "{part:?} in:\n{shown}");
         assert!(shown.contains("--> /h/config.toml"), "{shown}");
     }
+}
+
+#[test]
+fn caps_are_read_exactly_and_lie_over_their_defaults() {
+    use azolla_protocol::limits::{DAY_RUNS, DAY_TOKENS, DAY_USD, OBJECTIVE_USD, RUN_TOKENS, RUN_USD};
+    let config = parse(
+        "[caps]\nrun_usd = 0.1\nday_usd = 1_000.000001\nobjective_usd = 0\nday_tokens = 2_000_000\nday_runs = 9\n",
+    );
+    let caps = config.unwrap().limits;
+    let all = [RUN_USD, DAY_USD, OBJECTIVE_USD, DAY_TOKENS, DAY_RUNS, RUN_TOKENS].map(|cap| caps.get(&cap));
+    assert_eq!(all, [100_000, 1_000_000_001, 0, 2_000_000, 9, 0]);
+    assert_eq!([RUN_USD, DAY_USD].map(|cap| Limits::default().get(&cap)), [2_000_000, 20_000_000]);
+}
+
+#[test]
+fn the_sandbox_and_what_a_command_gets_are_read() {
+    let home = std::env::home_dir().unwrap();
+    let text = "[sandbox]\nmode = \"required\"\nread = [\"~/.cargo\", \"/opt/x\"]\nwrite = [\"/w\"]\nnetwork = true\n\
+                [provider.a]\nkind = \"command\"\nargv = [\"x\"]\nresult = \"stdout\"\nform = \"diff\"\noutput = \"codex\"\n\
+                home_files = [\".codex/auth.json\"]\nsandbox = \"off\"\nnetwork = false\nread = [\"/r\"]\nwrite = [\"~/w\"]\n";
+    let config = parse(text).unwrap();
+    let sandbox = SandboxSettings {
+        mode: SandboxMode::Required,
+        read: vec![home.join(".cargo"), "/opt/x".into()],
+        write: vec!["/w".into()],
+        network: true,
+    };
+    assert_eq!(config.sandbox, sandbox);
+    assert_eq!(
+        config.providers["a"],
+        ProviderConfig::Command {
+            argv: vec!["x".into()],
+            prompt: PromptBy::Stdin,
+            result: ResultBy::Stdout(AnswerForm::Diff),
+            output: OutputKind::Codex,
+            env: Vec::new(),
+            home_files: vec![".codex/auth.json".into()],
+            sandbox: Some(SandboxMode::Off),
+            network: Some(false),
+            read: vec!["/r".into()],
+            write: vec![home.join("w")],
+        }
+    );
+    assert_eq!(parse("").unwrap().sandbox, SandboxSettings::default());
+    assert_eq!(SandboxSettings::default().mode, SandboxMode::BestEffort);
+}
+
+const MODEL: &str = "[provider.m]\nkind = \"anthropic\"\nmodel = \"big\"\n";
+
+#[test]
+fn a_model_is_read_with_its_defaults_and_its_prices() {
+    let api = ModelApi {
+        model: "big".into(),
+        base_url: "https://api.anthropic.com".into(),
+        is_local: false,
+        key: Some(KeyFrom::Env("A_KEY".into())),
+        form: AnswerForm::SearchReplace,
+        max_tokens: None,
+        price: None,
+    };
+    let config = parse(&format!("{MODEL}key_env = \"A_KEY\"\n")).unwrap();
+    let expected = ProviderConfig::Anthropic { api: api.clone(), version: AnthropicVersion::V2023_06_01 };
+    assert_eq!(config.providers["m"], expected);
+    assert_eq!(config.unpriced().collect::<Vec<_>>(), ["m"]);
+    let config = parse(&format!(
+        "{MODEL}key_file = \"/k\"\nversion = \"2026-10-21\"\nform = \"json\"\nmax_tokens = 100\n\
+         input_usd_per_million = 3\noutput_usd_per_million = 15.5\n"
+    ))
+    .unwrap();
+    let price = Price { input_microusd: 3_000_000, output_microusd: 15_500_000 };
+    let expected = ProviderConfig::Anthropic {
+        api: ModelApi {
+            key: Some(KeyFrom::File("/k".into())),
+            form: AnswerForm::Json,
+            max_tokens: Some(100),
+            price: Some(price),
+            ..api.clone()
+        },
+        version: AnthropicVersion::V2026_10_21,
+    };
+    assert_eq!(config.providers["m"], expected);
+    let config =
+        parse("[provider.l]\nkind = \"openai\"\nmodel = \"big\"\nbase_url = \"http://[::1]:8080/v1/\"\n");
+    let config = config.unwrap();
+    let expected = ProviderConfig::OpenAi {
+        api: ModelApi { base_url: "http://[::1]:8080/v1".into(), is_local: true, key: None, ..api },
+        structured: Structured::JsonSchema,
+    };
+    assert_eq!(config.providers["l"], expected);
+    assert_eq!(config.unpriced().count(), 0, "a model of one's own costs nothing");
+}
+
+#[test]
+fn t28_a_model_that_is_set_up_wrongly_is_underlined() {
+    let with = |line: &str| format!("{MODEL}{line}\n");
+    for (text, part) in [
+        (with(""), "[provider.m] has no `key_env`"),
+        (with("key_env = \"A\"\nkey_file = \"/k\""), "one of them is enough"),
+        (with("key_file = \"k\""), "`key_file` must be an absolute path"),
+        (with("key_env = \"A\"\nversion = \"2020\""), "one of 2023-06-01, 2026-10-21"),
+        (with("key_env = \"A\"\nstructured = \"none\""), "unknown key `structured`"),
+        (with("key_env = \"A\"\nform = \"files\""), "one of search-replace, diff, whole-file, json"),
+        (with("key_env = \"A\"\nmax_tokens = 0"), "it must be 1 to 1000000 (tokens)"),
+        (with("key_env = \"A\"\ninput_usd_per_million = 1"), "has no `output_usd_per_million`"),
+        (with("key_env = \"A\"\nbase_ulr = \"https://x\""), "did you mean `base_url`?"),
+        (
+            with("key_env = \"A\"\nbase_url = \"http://example.org\""),
+            "5 | base_url = \"http://example.org\"\n  |            ^^^^^^^^^^^^^^^^^^^^ https://…, or http://127.0.0.1",
+        ),
+        (with("key_env = \"A\"\nbase_url = \"https://169.254.169.254\""), "is a link-local address"),
+        ("[provider.m]\nkind = \"openai\"\n".into(), "[provider.m] has no `model`"),
+        ("[provider.m]\nkind = \"command\"\nargv = [\"x\"]\nform = \"diff\"".into(), "answer on stdout"),
+        (
+            "[provider.m]\nkind = \"command\"\nargv = [\"x\"]\nhome_files = [\"../x\"]".into(),
+            "paths below your home directory",
+        ),
+        (
+            "[provider.m]\nkind = \"command\"\nargv = [\"x\"]\nhome_files = [\"/etc/x\"]".into(),
+            "paths below your home directory",
+        ),
+    ] {
+        let shown = parse(&text).unwrap_err();
+        assert!(shown.contains(part) && shown.contains('^'), "{part:?} in:\n{shown}");
+    }
+}
+
+#[test]
+fn t29_a_key_in_the_file_is_refused_and_not_shown() {
+    let canary = "sk-canary-1234567890";
+    for text in [
+        format!("{MODEL}key = \"{canary}\"\n"),
+        format!("{MODEL}api_key = \"{canary}\"\n"),
+        format!("{MODEL}key_env = \"A\"\ntoken = \"{canary}\"\n"),
+        format!("{MODEL}key_env = \"{canary}\"\n"),
+        format!("{MODEL}key_env = \"A\"\nbase_url = \"https://me:{canary}@example.org\"\n"),
+        format!("[provider]\nm = {{ knd = 1, secret = \"{canary}\" }}\n"),
+        format!("{MODEL}OPENAI_API_KEY = \"{canary}\"\n"),
+        format!("{MODEL}key_evn = \"{canary}\"\n"),
+        format!("[provider.m]\nkind = \"command\"\nargv = [\"x\"]\nenv = [\"KEY={canary}\"]\n"),
+    ] {
+        let shown = parse(&text).unwrap_err();
+        assert!(!shown.contains("canary"), "{shown}");
+        assert!(shown.contains("key_env") || shown.contains("names of variables"), "{shown}");
+        assert!(shown.contains('^') && shown.contains(" …\n"), "{shown}");
+    }
+    let near = parse(&format!("{MODEL}max_token = 5\n")).unwrap_err();
+    assert!(near.ends_with("4 | max_token …\n  | ^^^^^^^^^ did you mean `max_tokens`?"), "{near}");
 }
 
 #[test]

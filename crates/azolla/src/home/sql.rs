@@ -1,26 +1,67 @@
 //! The statements of the home store.
 
 /// The version of the tables below.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = STEPS.len() as i64;
 
 pub(super) const READ_VERSION: &str = "PRAGMA user_version";
 
-/// Two programs that start at once both come here; the second finds everything made.
-pub(super) const CREATE: &str = "
-    PRAGMA journal_mode = WAL;
-    BEGIN IMMEDIATE;
-    CREATE TABLE IF NOT EXISTS trust (
+pub(super) const WRITE_VERSION: &str = "user_version";
+
+/// Before the first step: it cannot be changed inside a transaction.
+pub(super) const JOURNAL: &str = "PRAGMA journal_mode = WAL";
+
+/// How each version is made from the one before it, the first from an empty file.
+pub(super) const STEPS: [&str; 2] = [
+    "
+    CREATE TABLE trust (
         repo TEXT PRIMARY KEY,
         file BLOB NOT NULL,
         pinned_at TEXT NOT NULL
     ) STRICT;
-    CREATE TABLE IF NOT EXISTS look (
+    CREATE TABLE look (
         azolla_id TEXT PRIMARY KEY,
         cursor TEXT NOT NULL,
         looked_at TEXT NOT NULL
+    ) STRICT;",
+    // A run is one workorder, however many claims it takes. Its day is that on which it was last begun; `ms` is set
+    // aside until it is over. A call that was never settled keeps what was set aside for it. A hold with a cap is one
+    // that the cap has to have room of `need` for; one without is a provider's own.
+    "
+    CREATE TABLE run (
+        azolla_id TEXT NOT NULL,
+        work_order_id TEXT NOT NULL,
+        objective_id TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        day TEXT NOT NULL,
+        began_at TEXT NOT NULL,
+        ms INTEGER NOT NULL CHECK (ms >= 0),
+        PRIMARY KEY (azolla_id, work_order_id)
     ) STRICT;
-    PRAGMA user_version = 1;
-    COMMIT;";
+    CREATE INDEX run_by_day ON run (day);
+    CREATE INDEX run_by_objective ON run (azolla_id, objective_id);
+    CREATE TABLE call (
+        id INTEGER PRIMARY KEY,
+        azolla_id TEXT NOT NULL,
+        objective_id TEXT NOT NULL,
+        work_order_id TEXT NOT NULL,
+        provider TEXT NOT NULL,
+        day TEXT NOT NULL,
+        tokens INTEGER NOT NULL CHECK (tokens >= 0),
+        cost_microusd INTEGER CHECK (cost_microusd >= 0),
+        settled INTEGER NOT NULL CHECK (settled IN (0, 1))
+    ) STRICT;
+    CREATE INDEX call_by_day ON call (day);
+    CREATE INDEX call_by_objective ON call (azolla_id, objective_id);
+    CREATE INDEX call_by_run ON call (azolla_id, work_order_id);
+    CREATE TABLE hold (
+        provider TEXT NOT NULL,
+        cap TEXT NOT NULL,
+        need INTEGER NOT NULL CHECK (need >= 0),
+        until TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (provider, cap)
+    ) STRICT;",
+];
 
 pub(super) const SETTINGS: &str = "PRAGMA synchronous = FULL";
 
@@ -37,3 +78,48 @@ pub(super) const LOOK: &str = "SELECT cursor, looked_at FROM look WHERE azolla_i
 pub(super) const LOOKED: &str = "
     INSERT INTO look (azolla_id, cursor, looked_at) VALUES (?1, ?2, ?3)
     ON CONFLICT (azolla_id) DO UPDATE SET cursor = excluded.cursor, looked_at = excluded.looked_at";
+
+pub(super) const SPENT_ON_DAY: &str = "
+    SELECT (SELECT COUNT(*) FROM run WHERE day = ?1), (SELECT COALESCE(SUM(ms), 0) FROM run WHERE day = ?1),
+           COALESCE(SUM(tokens), 0), COALESCE(SUM(cost_microusd), 0)
+    FROM call WHERE day = ?1";
+
+pub(super) const SPENT_ON_OBJECTIVE: &str = "
+    SELECT (SELECT COUNT(*) FROM run WHERE azolla_id = ?1 AND objective_id = ?2),
+           (SELECT COALESCE(SUM(ms), 0) FROM run WHERE azolla_id = ?1 AND objective_id = ?2),
+           COALESCE(SUM(tokens), 0), COALESCE(SUM(cost_microusd), 0)
+    FROM call WHERE azolla_id = ?1 AND objective_id = ?2";
+
+pub(super) const SPENT_BY_RUN: &str = "
+    SELECT (SELECT COUNT(*) FROM run WHERE azolla_id = ?1 AND work_order_id = ?2),
+           (SELECT COALESCE(SUM(ms), 0) FROM run WHERE azolla_id = ?1 AND work_order_id = ?2),
+           COALESCE(SUM(tokens), 0), COALESCE(SUM(cost_microusd), 0)
+    FROM call WHERE azolla_id = ?1 AND work_order_id = ?2";
+
+pub(super) const RUN: &str = "SELECT day, ms FROM run WHERE azolla_id = ?1 AND work_order_id = ?2";
+
+pub(super) const BEGIN_RUN: &str = "
+    INSERT INTO run (azolla_id, work_order_id, objective_id, provider, day, began_at, ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (azolla_id, work_order_id)
+    DO UPDATE SET provider = excluded.provider, day = excluded.day, ms = excluded.ms";
+
+pub(super) const END_RUN: &str = "UPDATE run SET ms = ?3 WHERE azolla_id = ?1 AND work_order_id = ?2";
+
+pub(super) const ADD_CALL: &str = "
+    INSERT INTO call (azolla_id, objective_id, work_order_id, provider, day, tokens, cost_microusd, settled)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)";
+
+/// Once, and a cost that nobody can tell leaves what was set aside for it.
+pub(super) const SETTLE_CALL: &str = "
+    UPDATE call SET tokens = ?2, cost_microusd = COALESCE(?3, cost_microusd), settled = 1
+    WHERE id = ?1 AND settled = 0";
+
+pub(super) const HOLDS: &str = "SELECT cap, need, until, reason FROM hold WHERE provider = ?1 ORDER BY cap";
+
+pub(super) const HOLD: &str = "
+    INSERT INTO hold (provider, cap, need, until, reason) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (provider, cap)
+    DO UPDATE SET need = excluded.need, until = excluded.until, reason = excluded.reason";
+
+pub(super) const RELEASE_HOLD: &str = "DELETE FROM hold WHERE provider = ?1 AND cap = ''";

@@ -30,3 +30,45 @@ fn a_newer_home_is_refused() {
     Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
     assert!(matches!(Home::open(&path), Err(HomeError::Newer(9))));
 }
+
+/// What version 1 made, with something in it.
+const VERSION_1: &str = "
+    CREATE TABLE trust (repo TEXT PRIMARY KEY, file BLOB NOT NULL, pinned_at TEXT NOT NULL) STRICT;
+    CREATE TABLE look (azolla_id TEXT PRIMARY KEY, cursor TEXT NOT NULL, looked_at TEXT NOT NULL) STRICT;
+    INSERT INTO trust VALUES ('/r', x'6f6e65', '2026-11-01T08:00:00.000Z');
+    PRAGMA user_version = 1;";
+
+#[test]
+fn p14_an_older_home_is_brought_forward_with_what_it_holds() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("home.sqlite");
+    Connection::open(&path).unwrap().execute_batch(VERSION_1).unwrap();
+    // Several programs start at once, and all find the same.
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let home = Home::open(&path).unwrap();
+                assert_eq!(home.pinned("/r").unwrap().as_deref(), Some(&b"one"[..]));
+                assert_eq!(
+                    home.look_at_account().unwrap().spent_on_day("2026-11-01").unwrap(),
+                    Spent::default()
+                );
+            });
+        }
+    });
+    assert_eq!(version(&Connection::open(&path).unwrap()).unwrap(), sql::VERSION);
+}
+
+#[test]
+fn p14_a_step_that_fails_leaves_the_older_home_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("home.sqlite");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(VERSION_1).unwrap();
+    // The last table of the step is in the way, so everything before it has to be undone.
+    old.execute_batch("CREATE TABLE hold (x INTEGER)").unwrap();
+    assert!(matches!(Home::open(&path), Err(HomeError::Database(_))));
+    assert_eq!(version(&old).unwrap(), 1);
+    old.execute_batch("DROP TABLE hold").unwrap();
+    Home::open(&path).unwrap();
+}

@@ -61,7 +61,7 @@ fn killed_at(name: &str, point: Point) {
     world.azolla_in(&app, &["init"]).ok();
     world.configure(&format!(
         "[provider.trap]\nkind = \"command\"\nargv = [\"sh\", \"{}\"]\nprompt = \"stdin\"\nresult = \"stdout\"\n\
-         [limits]\nlease_ms = 30000",
+         [limits]\nlease_ms = 30000\n[sandbox]\nmode = \"off\"",
         world.script("worker.sh", &worker).display()
     ));
     let config = fs::read_to_string(world.config()).unwrap();

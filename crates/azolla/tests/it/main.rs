@@ -3,6 +3,7 @@
 // A test may stop at what it does not expect; clippy sees that only inside `#[test]` functions.
 #![allow(clippy::unwrap_used)]
 
+mod caps;
 mod cli;
 mod completion;
 mod conformance;

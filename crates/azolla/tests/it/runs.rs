@@ -68,6 +68,7 @@ fn s_i_feedback_goes_into_the_next_prompt() {
     let script =
         format!("mkdir -p {0}; cat > {0}/$AZOLLA_WORK_ORDER_ID; echo two >> a.txt\n", seen.display());
     world.script("worker.sh", &script);
+    world.open_to_workers();
     let id = world.approved("Add a line");
     world.azolla(&["run", "--until-idle"]).ok();
     let refused =
@@ -174,6 +175,7 @@ fn a_run_without_a_worker_or_an_azolla_says_how_to_get_one() {
 #[test]
 fn r13_the_repositorys_file_counts_only_once_it_is_pinned() {
     let world = World::with_worker(TWO_FILES);
+    world.open_to_workers();
     let app = world.path("app");
     assert!(world.azolla(&["trust"]).refused(3).contains("has no .azolla.toml on main"));
     let file = |marker: &str| {

@@ -122,7 +122,8 @@ fn a_bad_value_is_shown_with_what_is_good() {
 fn o2_the_limits_that_hold_are_printed_with_default_and_maximum() {
     let world = World::new();
     let all = world.azolla(&["limits", "--json"]).json("limits");
-    assert_eq!(all.as_array().unwrap().len(), azolla_protocol::LIMITS.len());
+    let caps = azolla_protocol::limits::CAPS.len();
+    assert_eq!(all.as_array().unwrap().len(), azolla_protocol::LIMITS.len() + caps);
     world.azolla(&["init"]).ok();
     world.configure("[limits]\nattempts_max = 4\n[attention]\nreview_limit = 0");
     let all = world.azolla(&["limits", "--json"]).json("limits");

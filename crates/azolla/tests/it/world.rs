@@ -81,6 +81,11 @@ impl World {
         fs::write(self.config(), format!("{all}\n{text}\n")).unwrap();
     }
 
+    /// Lets workers and checks write anywhere in this world, so that they can leave a mark outside of their worktree.
+    pub(crate) fn open_to_workers(&self) {
+        self.configure(&format!("[sandbox]\nwrite = [{:?}]", self.path("")));
+    }
+
     /// Makes a repository with one commit on `main`.
     pub(crate) fn repository(&self, name: &str) -> PathBuf {
         let path = self.path(name);

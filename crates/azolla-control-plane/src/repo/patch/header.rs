@@ -216,7 +216,7 @@ fn strip_prefixes(old: &Name, new: &Name) -> Option<Names> {
 }
 
 /// Returns the name of `a/NAME b/NAME`, which has to be the same twice.
-pub(super) fn same_names(line: &str) -> Result<Option<String>, Refusal> {
+pub(crate) fn same_names(line: &str) -> Result<Option<String>, Refusal> {
     let line = quote::unquote_pair(line)?;
     let half = line.len().saturating_sub(1) / 2;
     if line.len() % 2 == 0 || !line.is_char_boundary(half) || line.as_bytes()[half] != b' ' {

@@ -3,7 +3,7 @@
 use super::Refusal;
 
 /// Returns the name in quotes if it needs them.
-pub(super) fn quote(name: &str) -> String {
+pub(crate) fn quote(name: &str) -> String {
     let is_plain = |byte: u8| byte >= 0x20 && byte != 0x7f && !matches!(byte, b'"' | b'\\');
     if name.bytes().all(is_plain) && !name.contains(' ') {
         return name.to_owned();
@@ -21,7 +21,7 @@ pub(super) fn quote(name: &str) -> String {
 }
 
 /// Returns a name that may be in quotes.
-pub(super) fn unquote_whole(text: &str) -> Result<String, Refusal> {
+pub(crate) fn unquote_whole(text: &str) -> Result<String, Refusal> {
     if !text.starts_with('"') {
         return Ok(text.to_owned());
     }
@@ -32,7 +32,7 @@ pub(super) fn unquote_whole(text: &str) -> Result<String, Refusal> {
 }
 
 /// Returns two names, each of which may be in quotes, with a space between them.
-pub(super) fn unquote_pair(text: &str) -> Result<String, Refusal> {
+pub(crate) fn unquote_pair(text: &str) -> Result<String, Refusal> {
     let (first, rest) = if text.starts_with('"') {
         let (name, rest) = unquote(text)?;
         (name, rest.strip_prefix(' ').unwrap_or(rest))

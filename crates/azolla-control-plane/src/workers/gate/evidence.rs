@@ -79,8 +79,9 @@ async fn run_checks(
             };
             let limit = Duration::from_millis(check.time_ms);
             ctx.show(&case.attempt.objective_id, format!("check {} on {on}", check.name), Some(limit));
-            let environment = &ctx.settings.check_environment;
-            evidence.push(checks::run(check, subject, place.path(), place.tree(), environment).await);
+            let (environment, sandbox) = (&ctx.settings.check_environment, &ctx.settings.sandbox);
+            let (path, tree) = (place.path(), place.tree());
+            evidence.push(checks::run(check, subject, path, tree, environment, sandbox).await);
         }
     }
     Ok(evidence)

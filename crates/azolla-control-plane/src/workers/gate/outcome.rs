@@ -11,6 +11,7 @@ use azolla_substrate::{Commit, ObjectiveMark, PauseKey, StoredObjective, Substra
 use super::{Case, evidence::Evidence};
 use crate::{
     context::{WorkerContext, WorkerError},
+    overwhelm::{self, Overwhelm, Trial},
     pause::Ending,
     repo::Published,
     workers::scheduler::{add_blocker, bounded, machine_blocker},
@@ -29,8 +30,8 @@ pub(super) async fn commit(
     let (step, next, ending) = match verdict {
         Verdict::Pass(_) => passed(objective, published, now),
         Verdict::Fail(failure) => {
-            let attempts = attempts(ctx, case).await?;
-            failed(ctx, case, objective, failure, attempts, now)?
+            let trials = trials(ctx, case, failure).await?;
+            failed(ctx, case, objective, failure, trials, now)?
         }
     };
     let pause = ending.pause(&ctx.identity.azolla_id, &case.attempt.objective_id, now)?;
@@ -100,7 +101,7 @@ fn failed<'a>(
     case: &Case,
     objective: &StoredObjective,
     failure: &'a Failure,
-    attempts: u64,
+    trials: Trials,
     now: Timestamp,
 ) -> Result<(ObjectiveStep, Objective, Ending<'a>), WorkerError> {
     let mut next = Objective { updated_at: now, ..objective.objective.clone() };
@@ -109,7 +110,7 @@ fn failed<'a>(
     // A blocker of the operator's, added meanwhile, is a reason not to go on alone (S-f).
     let again = !cancelled
         && failure.next == AfterFailure::Retry
-        && attempts < ctx.settings.attempts_max
+        && trials.overwhelm.is_none()
         && !has_open_blocker(&next);
     let blocker = BlockerRef {
         blocker_id: machine_blocker(&next.objective_id, objective.todo_entry)?,
@@ -125,11 +126,18 @@ fn failed<'a>(
         return Ok((
             ObjectiveStep::GateFailRetry,
             next,
-            Ending::Retried { attempt: attempts + 1, attempts_max, over_budget },
+            Ending::Retried { attempt: trials.attempts + 1, attempts_max, over_budget },
         ));
     }
     next.status = ObjectiveStatus::Blocked;
-    next.blocked_reason = Some(bounded(&failure.reason));
+    next.blocked_reason = Some(bounded(&match trials.overwhelm {
+        Some(overwhelm) if !cancelled && failure.next == AfterFailure::Retry => {
+            overwhelm.summary(&failure.reason)
+        }
+        _ => failure.reason.clone(),
+    }));
+    // O-1: whoever comes back to it finds one thing to do.
+    let is_overwhelmed = trials.overwhelm.is_some();
     let (step, ending) = match &failure.next {
         _ if cancelled => (ObjectiveStep::Cancel, Ending::Cancelled),
         AfterFailure::Block(Some(action)) => {
@@ -137,8 +145,9 @@ fn failed<'a>(
         }
         _ if over_budget => {
             let budget_ms = case.stored.workorder.budget_ms;
-            (ObjectiveStep::GateFailBlock, Ending::BudgetExhausted { budget_ms })
+            (ObjectiveStep::GateFailBlock, Ending::BudgetExhausted { budget_ms, is_overwhelmed })
         }
+        AfterFailure::Retry if is_overwhelmed => (ObjectiveStep::GateFailBlock, Ending::Overwhelmed),
         _ => (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: None }),
     };
     Ok((step, next, ending))
@@ -153,11 +162,32 @@ fn open_blockers(objective: &Objective) -> String {
     bounded(&open.map(|blocker| blocker.description.as_str()).collect::<Vec<_>>().join("; "))
 }
 
-/// Attempts since the operator's last step that put the objective into TODO, this one included (O-1). They are
-/// counted in the journal, so that no restart or takeover resets them.
-async fn attempts(ctx: &WorkerContext, case: &Case) -> Result<u64, SubstrateError> {
-    let journal = ctx.read().journal_of(case.attempt.objective_id.as_str()).await?;
+/// What came of the attempts since the operator's last step, this one included.
+struct Trials {
+    attempts: u64,
+    /// Why no other one follows by itself (O-1).
+    overwhelm: Option<Overwhelm>,
+}
+
+/// Looks at the attempts since the operator's last step that put the objective into TODO (O-1). They are counted in
+/// the journal and compared by what the store has of them, so that no restart or takeover resets anything.
+async fn trials(ctx: &WorkerContext, case: &Case, failure: &Failure) -> Result<Trials, SubstrateError> {
+    let id = &case.attempt.objective_id;
+    let journal = ctx.read().journal_of(id.as_str()).await?;
     let entered = |step| matches!(step, JournalStep::Sb | JournalStep::Sh | JournalStep::Si);
     let since = journal.iter().rposition(|entry| entered(entry.step)).map_or(0, |at| at + 1);
-    Ok(journal[since..].iter().filter(|entry| entry.step == JournalStep::Sc).count() as u64)
+    let attempts = journal[since..].iter().filter(|entry| entry.step == JournalStep::Sc).count() as u64;
+    let mut before = None;
+    if attempts > 1
+        && let Some(run) = ctx.read().runs_of(id).await?.pop()
+        && let Some(output) = ctx.read().output_bundle(&run.output_id).await?
+    {
+        before = Some((run, output));
+    }
+    let before = before.as_ref().map(|(run, output)| Trial::new(&run.gate_reason, output));
+    // As the run record has it.
+    let reason = bounded(&failure.reason);
+    let trial = Trial::new(&reason, &case.bundle);
+    let overwhelm = overwhelm::detect(trial, before, attempts, ctx.settings.attempts_max);
+    Ok(Trials { attempts, overwhelm })
 }

@@ -1,19 +1,18 @@
 //! What a run came to, as its one output_bundle (PF-6).
 
 use azolla_protocol::{
-    JsonObject, Objective, OutputBundle, OutputId, OutputMetadata, RunnerStatus, Timestamp, Usage,
-    UsageRecord, Workorder,
+    JsonObject, Objective, OutputBundle, OutputId, OutputMetadata, Timestamp, Usage, UsageRecord, Workorder,
 };
 use serde_json::json;
 
 use crate::{
     context::WorkerContext,
+    generation::{Yield, storable},
     lease::Claim,
     repo::{Attempt, Taken},
 };
 
-/// What is kept of an answer that did not become a commit, and of what a worker printed.
-const ATTEMPTED_BYTES_MAX: usize = 1_000_000;
+/// What is kept of what a worker printed.
 const NOTES_BYTES_MAX: usize = 100_000;
 
 /// Whose bundle it is.
@@ -21,49 +20,6 @@ pub(super) struct Subject {
     pub(super) workorder: Workorder,
     /// As the snapshot had it, where there is one.
     pub(super) objective: Objective,
-}
-
-/// What one claim came to.
-pub(super) struct Yield {
-    pub(super) status: RunnerStatus,
-    pub(super) taken: Option<(Attempt, Taken)>,
-    /// What came back and did not become a commit.
-    pub(super) attempted: String,
-    pub(super) notes: String,
-    /// Why it failed, where what comes next depends on it: `metadata.failure`.
-    pub(super) failure: Option<&'static str>,
-    pub(super) usage: Option<Usage>,
-}
-
-impl Yield {
-    pub(super) fn failed(failure: Option<&'static str>, notes: impl Into<String>) -> Self {
-        Self {
-            status: RunnerStatus::GenerationFailed,
-            taken: None,
-            attempted: String::new(),
-            notes: notes.into(),
-            failure,
-            usage: None,
-        }
-    }
-
-    pub(super) fn over_budget(budget_ms: u64, said: &str) -> Self {
-        let notes = format!("The budget of {budget_ms} ms was over before the work was complete.\n{said}");
-        Self { status: RunnerStatus::BudgetExhausted, ..Self::failed(None, notes.trim_end()) }
-    }
-
-    pub(super) fn refused(attempted: &str, reason: String) -> Self {
-        Self {
-            status: RunnerStatus::PatchApplyFailed,
-            attempted: storable(attempted, ATTEMPTED_BYTES_MAX),
-            ..Self::failed(None, reason)
-        }
-    }
-
-    pub(super) fn completed(attempt: &Attempt, taken: Taken, said: &str) -> Self {
-        let taken = Some((attempt.clone(), taken));
-        Self { status: RunnerStatus::Completed, taken, ..Self::failed(None, said) }
-    }
 }
 
 /// Returns the bundle of a yield.
@@ -74,8 +30,13 @@ pub(super) fn bundle(subject: &Subject, result: &Yield, elapsed_ms: u64, now: Ti
         more.insert("branch_name".into(), attempt.branch().into());
         more.insert("commit_sha".into(), taken.commit.as_str().into());
         more.insert("base_commit_sha".into(), attempt.base.as_str().into());
+        // The same tree twice running is the same answer (O-1).
+        more.insert("tree".into(), taken.tree.as_str().into());
         more.insert("paths".into(), json!(taken.paths));
         more.insert("pr_description_draft".into(), pr_description(subject, attempt, taken).into());
+    }
+    if let Some(mode) = &result.sandbox_mode {
+        more.insert("sandbox_mode".into(), mode.as_str().into());
     }
     if let Some(failure) = result.failure {
         more.insert("failure".into(), failure.into());
@@ -98,11 +59,6 @@ pub(super) fn bundle(subject: &Subject, result: &Yield, elapsed_ms: u64, now: Ti
         notes: storable(&result.notes, NOTES_BYTES_MAX),
         created_at: now,
     }
-}
-
-/// Text from outside as a store can keep it: bounded, and without NUL.
-fn storable(text: &str, bytes_max: usize) -> String {
-    text[..text.floor_char_boundary(bytes_max)].replace('\0', "\u{fffd}")
 }
 
 /// The text of a pull request, drafted along the acceptance criteria (PF-6c).

@@ -1,12 +1,18 @@
 //! The directories of one run: a home, a place for temporary files beside it, a place to work, and the prompt.
+//!
+//! A living run holds a lock of the system on a file in its directory, which goes with the process, so that what a
+//! killed run left can be told from what is in use.
 
 use std::{
-    fs::{DirBuilder, OpenOptions, Permissions},
+    fs::{DirBuilder, File, OpenOptions, Permissions},
     io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
+
+use azolla_protocol::WorkOrderId;
 
 /// How often a name that is taken is followed by another one.
 const NAMES_MAX: u32 = 1_000;
@@ -15,17 +21,39 @@ const NAMES_MAX: u32 = 1_000;
 const REMOVALS_MAX: u32 = 50;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 
+/// Counts the runs of this process. With its number that makes a name that nobody else uses, so that what is removed
+/// late is never the directory of a later run.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// Begins the name of a directory that is being removed by a sweep.
+const SWEPT: &str = ".swept-";
+
+/// Held by whoever makes the directory of a run or looks for those that nobody uses: between the two steps of making
+/// one it looks like one that was left behind.
+const DOOR: &str = ".lock";
+
+/// Held by a run on its own directory.
+const IN_USE: &str = "lock";
+
 /// Removed when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     root: PathBuf,
+    /// None once it is removed.
+    in_use: Option<File>,
 }
 
 impl Place {
     /// Makes the directories, for this user alone. HOME is not below TMPDIR: there are agents that refuse such a one.
     pub(super) fn make(state_dir: &Path, name: &str, prompt: Option<&str>) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(state_dir)?;
-        let place = Self { root: fresh(state_dir, name)? };
+        let name = format!("{name}-{}-{}", std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
+        let place = {
+            let _door = locked(&state_dir.join(DOOR))?;
+            let root = fresh(state_dir, &name)?;
+            let in_use = locked(&root.join(IN_USE))?;
+            Self { root, in_use: Some(in_use) }
+        };
         for directory in [place.home(), place.tmp(), place.work()] {
             make_private(&directory)?;
         }
@@ -55,9 +83,13 @@ impl Place {
 
     /// Removes everything, after the program and all that it started have ended.
     pub(super) async fn remove(mut self) {
-        let root = std::mem::take(&mut self.root);
-        // What cannot be removed is left: it is no part of the answer.
-        let _ = tokio::task::spawn_blocking(move || remove_all(&root)).await;
+        let (root, in_use) = (std::mem::take(&mut self.root), self.in_use.take());
+        // What cannot be removed is left: it is no part of the answer. The lock goes last.
+        let removal = move || {
+            remove_all(&root);
+            drop(in_use);
+        };
+        let _ = tokio::task::spawn_blocking(removal).await;
     }
 }
 
@@ -65,22 +97,68 @@ impl Drop for Place {
     /// The run was cut off. What the program started may be ending only now and write on until then, so this goes on
     /// beside the caller until nothing is left.
     fn drop(&mut self) {
+        let Some(in_use) = self.in_use.take() else { return };
         let root = std::mem::take(&mut self.root);
-        if root.as_os_str().is_empty() {
-            return;
-        }
         let removal = move || {
             for _ in 0..REMOVALS_MAX {
                 remove_all(&root);
                 std::thread::park_timeout(REMOVAL_PAUSE);
                 if is_gone(&root) {
-                    return;
+                    break;
                 }
             }
+            drop(in_use);
         };
-        // Without a thread to spare the directory stays, empty of secrets: none is ever written there by us.
+        // Without a thread to spare the directory stays until the next sweep.
         let _ = std::thread::Builder::new().name("remove".into()).spawn(removal);
     }
+}
+
+/// Removes the directories of runs that are no more, and returns how many there were. What is in use stays, also that
+/// of another process.
+pub(super) fn sweep(state_dir: &Path) -> io::Result<usize> {
+    let left = match locked(&state_dir.join(DOOR)) {
+        Ok(_door) => left_behind(state_dir)?,
+        // Nothing ever ran here.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    // The door is open again, as removing can take a while. The names are ours alone.
+    left.iter().for_each(|root| remove_all(root));
+    Ok(left.len())
+}
+
+/// Gives what nobody uses another name, while the door is held, and returns it.
+fn left_behind(state_dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut left = Vec::new();
+    for entry in std::fs::read_dir(state_dir)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(SWEPT) {
+            left.push(entry.path());
+        } else if name.starts_with(WorkOrderId::PREFIX) {
+            // One that is closed up, or just being removed by its run, is not in the way of the others.
+            let Ok(in_use) = lock_file(&entry.path().join(IN_USE)) else { continue };
+            let swept = state_dir.join(format!("{SWEPT}{name}"));
+            if in_use.try_lock().is_ok() && std::fs::rename(entry.path(), &swept).is_ok() {
+                left.push(swept);
+            }
+        }
+    }
+    Ok(left)
+}
+
+fn locked(path: &Path) -> io::Result<File> {
+    let file = lock_file(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 fn fresh(state_dir: &Path, name: &str) -> io::Result<PathBuf> {

@@ -11,7 +11,10 @@ use azolla_control_plane::{
 };
 use azolla_protocol::{AzollaType, IdSource, ObjectiveId, OwnerId, PauseReason, PauseState};
 use azolla_substrate::{Identity, Opening, SqliteSubstrate, Substrate, SystemClock, SystemIds};
-use azolla_testkit::{store::identity, world::TrustEverything};
+use azolla_testkit::{
+    store::identity,
+    world::{NoCaps, TrustEverything},
+};
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use crate::{instant::Instant, meter};
@@ -67,6 +70,7 @@ impl Desk {
             ids: ids.clone(),
             repository,
             repo_ref: repo_ref.to_owned(),
+            ledger: Arc::new(NoCaps),
             diazotroph: Arc::new(Instant(answer.to_owned())),
             repository_file: Arc::new(TrustEverything),
             settings: Settings::default(),

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use azolla_protocol::{Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
+use azolla_protocol::{AnswerForm, Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
 
 /// Answers with this text.
 pub(crate) struct Instant(pub(crate) String);
@@ -12,8 +12,8 @@ impl Diazotroph for Instant {
         "instant"
     }
 
-    fn needs_worktree(&self) -> bool {
-        false
+    fn answer_form(&self) -> AnswerForm {
+        AnswerForm::Diff
     }
 
     fn generate<'a>(
@@ -21,6 +21,8 @@ impl Diazotroph for Instant {
         _request: GenerationRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Generation> + Send + 'a>> {
         let outcome = GenerationOutcome::Text(self.0.clone());
-        Box::pin(async { Generation { outcome, usage: Usage { requests: 1, ..Usage::default() } } })
+        Box::pin(async {
+            Generation { outcome, usage: Usage { requests: 1, ..Usage::default() }, sandbox_mode: None }
+        })
     }
 }

@@ -248,7 +248,9 @@ impl Model {
                 self.resolutions.insert(key, (**resolution).clone());
                 Ok(())
             }
-            Write::RecordEvidence(_) | Write::InsertManifest { .. } => unreachable!("not generated"),
+            Write::RecordEvidence(_) | Write::InsertManifest { .. } | Write::GiveBack(_) => {
+                unreachable!("not generated")
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use azolla_control_plane::repo::Repository;
-use azolla_process::Exit;
+use azolla_process::{Exit, SandboxMode};
 use azolla_protocol::AzollaType;
 
 use super::Line;
@@ -87,6 +87,19 @@ pub(super) fn disk(place: &Place) -> Line {
             if free >= LITTLE_MB { Line::good("disk", state) } else { Line::bad("disk", state, "make room") }
         }
         Err(error) => Line::bad("disk", error.to_string(), "check the data directory"),
+    }
+}
+
+/// How are checks and programs confined?
+pub(super) async fn sandbox(mode: SandboxMode) -> Line {
+    let available = azolla_process::available().await;
+    let state = format!("{mode}: {available}", mode = mode.as_str());
+    match mode {
+        SandboxMode::Off => Line::good("sandbox", "off, as configured"),
+        SandboxMode::Required if !available.required => {
+            Line::bad("sandbox", state, "install bubblewrap, or set mode of [sandbox] to best-effort")
+        }
+        SandboxMode::BestEffort | SandboxMode::Required => Line::good("sandbox", state),
     }
 }
 
@@ -204,6 +217,9 @@ pub(super) fn provider(deployment: &Deployment, name: &str, provider: &ProviderC
             lines
         }
         ProviderConfig::Recorded { answers } => vec![there(&what, answers)],
+        ProviderConfig::Anthropic { api, .. } | ProviderConfig::OpenAi { api, .. } => {
+            vec![Line::good(&what, format!("{} at {}", api.model, api.base_url))]
+        }
     }
 }
 

@@ -5,10 +5,12 @@ use azolla_protocol::{AzollaType, ObjectiveStatus, Timestamp, limits};
 use super::{
     desk::{Content, Desk},
     next::{self, Action},
+    spending::{NextStep, Spending},
 };
 use crate::{
     cli::log::line,
     config::Config,
+    deployment::Deployment,
     screen::{BAD, FAINT, PLAIN, Page, STRONG, age, ago, day_and_time, duration},
 };
 
@@ -19,17 +21,21 @@ const ACTIONS_MAX: usize = 3;
 const CHANGES_MAX: usize = 10;
 
 /// Puts the page together.
-pub(super) fn page(config: &Config, desks: &[Desk]) -> Page {
+pub(super) fn page(deployment: &Deployment, desks: &[Desk], spending: &Spending) -> Page {
+    let config = &deployment.config;
     let mut page = Page::default();
     let actions = next::actions(desks);
     add_actions(&mut page, &actions);
     add_running(&mut page, desks);
-    add_waiting(&mut page, config, desks);
+    add_waiting(&mut page, deployment, desks, spending);
     if actions.is_empty() {
         add_start(&mut page, config, desks);
     }
     add_changes(&mut page, desks);
     add_unreachable(&mut page, desks);
+    if let Some(today) = spending.today(&config.limits) {
+        page.line(PLAIN, "").line(FAINT, &today);
+    }
     page
 }
 
@@ -78,8 +84,8 @@ fn add_running(page: &mut Page, desks: &[Desk]) {
     }
 }
 
-fn add_waiting(page: &mut Page, config: &Config, desks: &[Desk]) {
-    let review_limit = config.limits.get(&limits::REVIEW_LIMIT);
+fn add_waiting(page: &mut Page, deployment: &Deployment, desks: &[Desk], spending: &Spending) {
+    let review_limit = deployment.config.limits.get(&limits::REVIEW_LIMIT);
     let mut lines = Vec::new();
     for (desk, content) in contents(desks) {
         let approved = content.with_status(ObjectiveStatus::Todo).count();
@@ -88,9 +94,12 @@ fn add_waiting(page: &mut Page, config: &Config, desks: &[Desk]) {
         let (waiting, id) = (content.stream.waiting, &desk.azolla_id);
         if approved > 0 && review_limit > 0 && waiting + content.stream.open >= review_limit && waiting > 0 {
             lines.push((format!("{id}: {approved} approved, held back: {waiting} results wait for you and the limit is {review_limit}"), None));
+        } else if let (1.., Some(held)) = (approved + idle, spending.held(id)) {
+            let text = format!("{id}: {} ready to run, held back {}", approved + idle, held.until_and_why());
+            lines.push((text, Some(held.action(deployment))));
         } else if approved + idle > 0 && busy == 0 {
             let text = format!("{id}: {} ready to run", approved + idle);
-            lines.push((text, Some("azolla run --until-idle")));
+            lines.push((text, Some(NextStep::Type("azolla run --until-idle".to_owned()))));
         } else if approved > 0 {
             lines.push((format!("{id}: {approved} approved, next in line"), None));
         }
@@ -103,9 +112,11 @@ fn add_waiting(page: &mut Page, config: &Config, desks: &[Desk]) {
     }
     for (text, command) in lines {
         page.line(PLAIN, &format!("  {text}"));
-        if let Some(command) = command {
-            page.command("     ", command);
-        }
+        match command {
+            Some(NextStep::Type(command)) => page.command("     ", &command),
+            Some(NextStep::Edit(what)) => page.line(PLAIN, &format!("     {what}")),
+            None => continue,
+        };
     }
 }
 

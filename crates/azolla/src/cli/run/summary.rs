@@ -3,19 +3,28 @@
 use std::{process::ExitCode, sync::Arc};
 
 use azolla_control_plane::WorkerContext;
-use azolla_protocol::{ObjectiveStatus, PauseReason, Timestamp};
+use azolla_protocol::{Clock, ObjectiveStatus, PauseReason, PauseState, Timestamp};
+use azolla_substrate::SystemClock;
 
-use crate::screen::{BAD, FAINT, GOOD, PLAIN, Page};
+use super::has_work;
+use crate::{
+    deployment::Deployment,
+    home::Home,
+    ledger::{self, Waiting, Why},
+    screen::{BAD, FAINT, GOOD, PLAIN, Page, day_and_time},
+};
 
 /// What a run began with.
 pub(super) struct Summary {
     contexts: Vec<(Arc<WorkerContext>, Timestamp)>,
 }
 
-/// Exit codes of a run whose work did not go through: gate, budget, and what could not run at all.
+/// Exit codes of a run whose work did not go through: gate, budget or cap, what could not run at all, and what may run
+/// later by itself.
 const GATE_FAILED: u8 = 5;
 const BUDGET_EXHAUSTED: u8 = 6;
 const BLOCKED: u8 = 4;
+const TEMPORARY: u8 = 75;
 
 impl Summary {
     /// Notes the time of every store.
@@ -27,14 +36,14 @@ impl Summary {
         Ok(Self { contexts: begun })
     }
 
-    /// Shows where everything paused since then.
-    pub(super) async fn show(self) -> anyhow::Result<ExitCode> {
+    /// Shows where everything paused since then, and what waits for a cap or a quota.
+    pub(super) async fn show(self, deployment: &Deployment) -> anyhow::Result<ExitCode> {
         let mut page = Page::default();
         let mut codes = Vec::new();
-        for (context, begun) in self.contexts {
+        for (context, begun) in &self.contexts {
             let read = context.read();
             for pause in read.current_pause_states().await? {
-                if pause.created_at < begun {
+                if pause.created_at < *begun {
                     continue;
                 }
                 let Some(stored) = read.objective(&pause.objective_id).await? else { continue };
@@ -51,6 +60,7 @@ impl Summary {
                 }
                 if objective.status == ObjectiveStatus::Blocked {
                     codes.push(match pause.reason {
+                        _ if waits_for_cap(&pause) => BUDGET_EXHAUSTED,
                         PauseReason::GateFailed => GATE_FAILED,
                         PauseReason::BudgetExhausted => BUDGET_EXHAUSTED,
                         PauseReason::RunComplete | PauseReason::Blocked => BLOCKED,
@@ -58,8 +68,45 @@ impl Summary {
                 }
             }
         }
+        // What still waits comes last, where it is seen.
+        for (context, _) in &self.contexts {
+            if let Some(waiting) = waiting(context, deployment).await? {
+                codes.push(show_waiting(&mut page, context, &waiting));
+            }
+        }
         page.show()?;
-        let first = [GATE_FAILED, BUDGET_EXHAUSTED, BLOCKED].into_iter().find(|code| codes.contains(code));
+        let order = [GATE_FAILED, BUDGET_EXHAUSTED, BLOCKED, TEMPORARY];
+        let first = order.into_iter().find(|code| codes.contains(code));
         Ok(first.map_or(ExitCode::SUCCESS, ExitCode::from))
+    }
+}
+
+/// Tells whether an objective was stopped by a cap of its run or its own.
+fn waits_for_cap(pause: &PauseState) -> bool {
+    pause.prioritized_actions.iter().any(|action| action.contains("[caps]"))
+}
+
+/// Returns what keeps the rest of an azolla's work from running, if there is any and something does.
+async fn waiting(context: &WorkerContext, deployment: &Deployment) -> anyhow::Result<Option<Waiting>> {
+    if !has_work(context).await? {
+        return Ok(None);
+    }
+    let home = Home::open(&deployment.place.home_store())?;
+    let provider = context.diazotroph.provider();
+    Ok(ledger::waiting(&home, &deployment.config.limits, provider, SystemClock.now())?)
+}
+
+fn show_waiting(page: &mut Page, context: &WorkerContext, waiting: &Waiting) -> u8 {
+    let (id, until) = (&context.identity.azolla_id, day_and_time(waiting.until));
+    page.add(BAD, "waits").line(PLAIN, &format!(": {id} until {until} UTC: {}", waiting.reason));
+    match waiting.why {
+        Why::Cap(name) => {
+            page.line(FAINT, &format!("  Raise {name} under [caps], or run it again after that"));
+            BUDGET_EXHAUSTED
+        }
+        Why::Provider => {
+            page.line(FAINT, "  Run it again after that; to ask before: azolla run --until-idle --now");
+            TEMPORARY
+        }
     }
 }

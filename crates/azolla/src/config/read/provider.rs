@@ -1,19 +1,34 @@
 //! `[provider.<name>]`: where work comes back from.
 
-use std::path::PathBuf;
+use std::{ops::Range, path::Component, path::Path};
 
-use super::Section;
-use crate::config::{PromptBy, ProviderConfig, ResultBy, report::Fault};
+use azolla_diazotroph::provider::{AnthropicVersion, OutputKind, PromptBy, ResultBy, Structured};
+use azolla_protocol::{AnswerForm, Limit, Unit};
+
+use super::{SANDBOX_MODES, Section, url};
+use crate::config::{
+    KeyFrom, ModelApi, Price, ProviderConfig,
+    report::{Fault, nearest},
+};
 
 #[derive(Clone, Copy)]
 enum Kind {
     Command,
     Recorded,
+    Anthropic,
+    OpenAi,
 }
 
 /// Reads one provider.
 pub(super) fn read(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
-    let kinds = [("command", Kind::Command), ("recorded", Kind::Recorded)];
+    // Before anything else, so that no other fault shows its line.
+    refuse_literal_key(section)?;
+    let kinds = [
+        ("command", Kind::Command),
+        ("anthropic", Kind::Anthropic),
+        ("openai", Kind::OpenAi),
+        ("recorded", Kind::Recorded),
+    ];
     match section.choice("kind", &kinds)?.ok_or_else(|| section.lacks("kind"))? {
         Kind::Command => command(section),
         Kind::Recorded => {
@@ -22,19 +37,219 @@ pub(super) fn read(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
             if !answers.starts_with('/') {
                 return Err(Fault::new(span, "`answers` must be an absolute path"));
             }
-            Ok(ProviderConfig::Recorded { answers: PathBuf::from(answers) })
+            Ok(ProviderConfig::Recorded { answers: answers.into() })
         }
+        Kind::Anthropic => anthropic(section),
+        Kind::OpenAi => openai(section),
     }
 }
 
+/// What a key is called, and what is called so and is none.
+const SECRETS: [&str; 6] = ["key", "token", "secret", "passw", "bearer", "auth"];
+const NO_SECRETS: [&str; 3] = ["key_env", "key_file", "max_tokens"];
+
+/// A key in this file would be in backups and on screens: it is refused, and its line not shown (T29).
+fn refuse_literal_key(section: &Section<'_>) -> Result<(), Fault> {
+    let is_secret = |key: &str| {
+        let key = key.to_ascii_lowercase();
+        SECRETS.iter().any(|word| key.contains(word)) && !NO_SECRETS.contains(&key.as_str())
+    };
+    let Some((key, span)) = section.keys().into_iter().find(|(key, _)| is_secret(key)) else {
+        return Ok(());
+    };
+    Err(match nearest(key, &NO_SECRETS) {
+        Some(_) => section.unknown(key, span, &NO_SECRETS).secret(),
+        None => Fault::new(span, "a key is never written into this file")
+            .help("use key_env = \"NAME_OF_A_VARIABLE\" or key_file = \"/path\"")
+            .secret(),
+    })
+}
+
+const FORMS: [(&str, AnswerForm); 4] = [
+    ("search-replace", AnswerForm::SearchReplace),
+    ("diff", AnswerForm::Diff),
+    ("whole-file", AnswerForm::WholeFile),
+    ("json", AnswerForm::Json),
+];
+
+fn form(section: &Section<'_>) -> Result<AnswerForm, Fault> {
+    Ok(section.choice("form", &FORMS)?.unwrap_or(AnswerForm::SearchReplace))
+}
+
 fn command(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
-    section.only(&["kind", "argv", "prompt", "result", "env"])?;
+    section.only(&[
+        "kind",
+        "argv",
+        "prompt",
+        "result",
+        "form",
+        "output",
+        "env",
+        "home_files",
+        "sandbox",
+        "network",
+        "read",
+        "write",
+    ])?;
     let prompts = [("stdin", PromptBy::Stdin), ("file", PromptBy::File), ("argument", PromptBy::Argument)];
-    let results = [("worktree", ResultBy::Worktree), ("stdout", ResultBy::Stdout)];
+    let results = [("worktree", ResultBy::Worktree), ("stdout", ResultBy::Stdout(form(section)?))];
+    let outputs = [
+        ("plain", OutputKind::Plain),
+        ("claude", OutputKind::Claude),
+        ("codex", OutputKind::Codex),
+        ("goose", OutputKind::Goose),
+        ("aider", OutputKind::Aider),
+    ];
+    let result = section.choice("result", &results)?.unwrap_or(ResultBy::Worktree);
+    if let (Some(span), ResultBy::Worktree) = (section.key("form"), result) {
+        return Err(Fault::new(span, "`form` is for an answer on stdout")
+            .help("this one edits files: leave it out, or add result = \"stdout\""));
+    }
     Ok(ProviderConfig::Command {
         argv: section.needed_words("argv")?,
         prompt: section.choice("prompt", &prompts)?.unwrap_or(PromptBy::Stdin),
-        result: section.choice("result", &results)?.unwrap_or(ResultBy::Worktree),
-        env: section.words("env")?,
+        result,
+        output: section.choice("output", &outputs)?.unwrap_or(OutputKind::Plain),
+        env: env(section)?,
+        home_files: home_files(section)?,
+        sandbox: section.choice("sandbox", &SANDBOX_MODES)?,
+        network: section.flag("network")?,
+        read: section.paths("read")?,
+        write: section.paths("write")?,
     })
+}
+
+/// Reads names of variables. What holds a value as well may hold a key, so the line is not shown (T29).
+fn env(section: &Section<'_>) -> Result<Vec<String>, Fault> {
+    let names = section.words("env")?;
+    if names.iter().any(|name| name.is_empty() || name.contains(['=', ' ', '\0'])) {
+        let what = "`env` lists names of variables, without their values";
+        return Err(Fault::new(section.key("env").unwrap_or_default(), what).secret());
+    }
+    Ok(names)
+}
+
+/// Reads paths below the operator's home, which stay below it.
+fn home_files(section: &Section<'_>) -> Result<Vec<String>, Fault> {
+    let files = section.words("home_files")?;
+    for (file, span) in files.iter().zip(section.items("home_files")) {
+        let mut components = Path::new(file).components().peekable();
+        if components.peek().is_none() || !components.all(|part| matches!(part, Component::Normal(_))) {
+            return Err(Fault::new(span, "`home_files` are paths below your home directory")
+                .help("such as \".config/agent/login.json\""));
+        }
+    }
+    Ok(files)
+}
+
+const API_KEYS: [&str; 9] = [
+    "kind",
+    "model",
+    "base_url",
+    "key_env",
+    "key_file",
+    "form",
+    "max_tokens",
+    "input_usd_per_million",
+    "output_usd_per_million",
+];
+
+fn anthropic(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
+    section.only(&[&API_KEYS[..], &["version"]].concat())?;
+    let versions =
+        [("2023-06-01", AnthropicVersion::V2023_06_01), ("2026-10-21", AnthropicVersion::V2026_10_21)];
+    Ok(ProviderConfig::Anthropic {
+        api: api(section, "https://api.anthropic.com")?,
+        version: section.choice("version", &versions)?.unwrap_or(AnthropicVersion::V2023_06_01),
+    })
+}
+
+fn openai(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
+    section.only(&[&API_KEYS[..], &["structured"]].concat())?;
+    let structured = [
+        ("json-schema", Structured::JsonSchema),
+        ("json-object", Structured::JsonObject),
+        ("none", Structured::None),
+    ];
+    Ok(ProviderConfig::OpenAi {
+        api: api(section, "https://api.openai.com/v1")?,
+        structured: section.choice("structured", &structured)?.unwrap_or(Structured::JsonSchema),
+    })
+}
+
+/// What a model can be asked for in one answer.
+const MAX_TOKENS: Limit =
+    Limit { name: "max_tokens", unit: Unit::Tokens, default: 16_384, minimum: 1, maximum: Some(1_000_000) };
+
+fn api(section: &Section<'_>, default_url: &str) -> Result<ModelApi, Fault> {
+    let (model, _) = section.needed_text("model")?;
+    let (base_url, is_local) = base_url(section, default_url)?;
+    let key = key(section)?;
+    if key.is_none() && !is_local {
+        return Err(section
+            .lacks("key_env")
+            .help("add key_env = \"NAME_OF_A_VARIABLE\" or key_file = \"/path\""));
+    }
+    Ok(ModelApi {
+        model,
+        base_url,
+        is_local,
+        key,
+        form: form(section)?,
+        max_tokens: section.limit("max_tokens", &MAX_TOKENS)?,
+        price: price(section)?,
+    })
+}
+
+/// Reads the URL and tells whether it is of this machine.
+fn base_url(section: &Section<'_>, default: &str) -> Result<(String, bool), Fault> {
+    let Some((text, span)) = section.text("base_url")? else { return Ok((default.to_owned(), false)) };
+    match url::check(&text) {
+        Ok(host) => Ok((text.trim_end_matches('/').to_owned(), host == url::Host::Local)),
+        // The line would show the password (T29).
+        Err(url::Refused::Password) => {
+            let key = section.key("base_url").unwrap_or(span);
+            Err(Fault::new(key, format!("`base_url` {}", url::Refused::Password)).secret())
+        }
+        Err(refused) => Err(Fault::new(span, format!("`base_url` {refused}")).help(refused.help())),
+    }
+}
+
+fn key(section: &Section<'_>) -> Result<Option<KeyFrom>, Fault> {
+    let (env, file) = (section.text("key_env")?, section.path("key_file")?);
+    match (env, file) {
+        (Some(_), Some(_)) => {
+            let span = section.key("key_file").unwrap_or_default();
+            Err(Fault::new(span, "there is a `key_env` already").help("one of them is enough"))
+        }
+        (Some((name, span)), None) => variable(section, name, span).map(KeyFrom::Env).map(Some),
+        (None, file) => Ok(file.map(KeyFrom::File)),
+    }
+}
+
+/// What is no name of a variable may be the key itself, so the line is not shown (T29).
+fn variable(section: &Section<'_>, name: String, span: Range<usize>) -> Result<String, Fault> {
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.starts_with(|first: char| first.is_ascii_digit());
+    if is_name {
+        return Ok(name);
+    }
+    let span = section.key("key_env").unwrap_or(span);
+    Err(Fault::new(span, "`key_env` is the name of a variable, not the key")
+        .help("such as key_env = \"MY_KEY\", after: export MY_KEY=…")
+        .secret())
+}
+
+/// More than any price.
+const PRICE: Limit =
+    Limit { name: "price", unit: Unit::MicroUsd, default: 0, minimum: 0, maximum: Some(1_000_000_000_000) };
+
+fn price(section: &Section<'_>) -> Result<Option<Price>, Fault> {
+    let (input, output) = ("input_usd_per_million", "output_usd_per_million");
+    match (section.money(input, &PRICE)?, section.money(output, &PRICE)?) {
+        (Some(input_microusd), Some(output_microusd)) => Ok(Some(Price { input_microusd, output_microusd })),
+        (None, None) => Ok(None),
+        (Some(_), None) => Err(section.lacks(output)),
+        (None, Some(_)) => Err(section.lacks(input)),
+    }
 }

@@ -1,6 +1,6 @@
 //! One table of a file, with typed looks at its keys.
 
-use std::ops::Range;
+use std::{ops::Range, path::PathBuf};
 
 use azolla_protocol::Limit;
 use toml::{
@@ -26,9 +26,14 @@ impl<'a> Section<'a> {
     /// Refuses keys that are not `known`.
     pub(in crate::config) fn only(&self, known: &[&str]) -> Result<(), Fault> {
         match self.table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
-            Some(key) => Err(Fault::unknown(key.span(), key.get_ref(), &self.name, known)),
+            Some(key) => Err(self.unknown(key.get_ref(), key.span(), known)),
             None => Ok(()),
         }
+    }
+
+    /// Returns the fault of a key that is not `known`.
+    pub(in crate::config) fn unknown(&self, key: &str, span: Range<usize>, known: &[&str]) -> Fault {
+        Fault::unknown(span, key, &self.name, known)
     }
 
     /// Returns where a key is.
@@ -80,6 +85,56 @@ impl<'a> Section<'a> {
         named.check(number).map(Some).map_err(|refused| {
             Fault::new(value.span(), format!("`{key}` is out of its range")).help(refused.to_string())
         })
+    }
+
+    /// Returns an amount of US dollars, in millionths of one, inside the range of `limit`.
+    pub(in crate::config) fn money(&self, key: &str, limit: &Limit) -> Result<Option<u64>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let written = match value.get_ref() {
+            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+            DeValue::Float(float) => float.as_str(),
+            _ => return Err(wrong(key, value, "an amount of US dollars, such as 2 or 0.50")),
+        };
+        let microusd = microusd(written).ok_or_else(|| {
+            Fault::new(value.span(), format!("`{key}` must be an amount of US dollars from 0 up"))
+                .help("digits, with up to six decimals, such as 2 or 0.50")
+        })?;
+        limit.check(microusd).map(Some).map_err(|_| {
+            let most = limit.maximum.unwrap_or(u64::MAX) / 1_000_000;
+            Fault::new(value.span(), format!("`{key}` is out of its range"))
+                .help(format!("it must be at most {most} dollars"))
+        })
+    }
+
+    /// Returns yes or no, or none.
+    pub(in crate::config) fn flag(&self, key: &str) -> Result<Option<bool>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        value.get_ref().as_bool().map(Some).ok_or_else(|| wrong(key, value, "true or false"))
+    }
+
+    /// Returns a list of absolute paths, where `~/` is the operator's home; empty if the key is not there.
+    pub(in crate::config) fn paths(&self, key: &str) -> Result<Vec<PathBuf>, Fault> {
+        let words = self.words(key)?;
+        words.iter().zip(self.items(key)).map(|(word, span)| absolute(word, span, key)).collect()
+    }
+
+    /// Returns an absolute path, where `~/` is the operator's home.
+    pub(in crate::config) fn path(&self, key: &str) -> Result<Option<PathBuf>, Fault> {
+        let Some((text, span)) = self.text(key)? else { return Ok(None) };
+        absolute(&text, span, key).map(Some)
+    }
+
+    /// Returns where the items of a list are.
+    pub(in crate::config) fn items(&self, key: &str) -> impl Iterator<Item = Range<usize>> {
+        let array = self.value(key).and_then(|value| value.get_ref().as_array());
+        array.into_iter().flat_map(|array| array.iter().map(Spanned::span))
+    }
+
+    /// Returns the keys that are there, in the order of the file.
+    pub(in crate::config) fn keys(&self) -> Vec<(&str, Range<usize>)> {
+        let mut keys: Vec<_> = self.table.keys().map(|key| (key.get_ref().as_ref(), key.span())).collect();
+        keys.sort_by_key(|(_, span)| span.start);
+        keys
     }
 
     /// Returns a list of texts; empty if the key is not there.
@@ -174,4 +229,31 @@ impl<'a> Section<'a> {
 fn wrong(key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Fault {
     let found = value.get_ref().type_str();
     Fault::new(value.span(), format!("`{key}` must be {expected}")).help(format!("this is of type {found}"))
+}
+
+/// Reads digits with up to six decimals, exactly: a float would round.
+fn microusd(written: &str) -> Option<u64> {
+    let (whole, decimals) = written.split_once('.').unwrap_or((written, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let decimals = decimals.trim_end_matches('0');
+    if !is_digits(whole) || !(decimals.is_empty() || is_digits(decimals)) || decimals.len() > 6 {
+        return None;
+    }
+    whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(format!("{decimals:0<6}").parse().ok()?)
+}
+
+fn absolute(text: &str, span: Range<usize>, key: &str) -> Result<PathBuf, Fault> {
+    let expanded = match text.strip_prefix("~/") {
+        Some(below) => match std::env::home_dir() {
+            Some(home) => home.join(below),
+            None => {
+                return Err(Fault::new(span, format!("`{key}` is below a home directory that nobody knows")));
+            }
+        },
+        None => PathBuf::from(text),
+    };
+    if !expanded.is_absolute() {
+        return Err(Fault::new(span, format!("`{key}` must be an absolute path")).help("/… or ~/…"));
+    }
+    Ok(expanded)
 }

@@ -2,6 +2,8 @@
 
 use super::*;
 
+const STDOUT: ResultBy = ResultBy::Stdout(azolla_protocol::AnswerForm::Diff);
+
 fn argv(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -30,7 +32,7 @@ fn braces_that_hold_no_word_stay_as_they_are() {
 
 #[test]
 fn an_unknown_word_is_refused_with_the_known_ones() {
-    let refused = parse(&argv(&["agent", "{promt}"]), PromptBy::Stdin, ResultBy::Stdout).unwrap_err();
+    let refused = parse(&argv(&["agent", "{promt}"]), PromptBy::Stdin, STDOUT).unwrap_err();
     assert_eq!(
         refused,
         "{promt} is not known; known are {prompt}, {prompt_file}, {worktree}, and {{promt}} stands for {promt} itself"
@@ -40,25 +42,25 @@ fn an_unknown_word_is_refused_with_the_known_ones() {
 #[test]
 fn words_have_to_fit_how_prompt_and_answer_are_passed() {
     use PromptBy::{Argument, File, Stdin};
-    use ResultBy::{Stdout, Worktree};
+    use ResultBy::Worktree;
     let cases: [(&[&str], PromptBy, ResultBy, &str); 12] = [
-        (&[], Stdin, Stdout, "is empty; it begins with the program"),
-        (&[""], Stdin, Stdout, "the program has no name"),
-        (&["./agent"], Stdin, Stdout, "the program \"./agent\" is neither a name nor an absolute path"),
-        (&["bin/agent"], Stdin, Stdout, "the program \"bin/agent\" is neither a name nor an absolute path"),
+        (&[], Stdin, STDOUT, "is empty; it begins with the program"),
+        (&[""], Stdin, STDOUT, "the program has no name"),
+        (&["./agent"], Stdin, STDOUT, "the program \"./agent\" is neither a name nor an absolute path"),
+        (&["bin/agent"], Stdin, STDOUT, "the program \"bin/agent\" is neither a name nor an absolute path"),
         (&["{worktree}"], Stdin, Worktree, "the program \"{worktree}\" has a word in braces"),
         (&["/{other}"], Stdin, Worktree, "the program \"/{other}\" has a word in braces"),
-        (&["a", "{prompt}"], Stdin, Stdout, "{prompt} is only for where the prompt is passed by argument"),
+        (&["a", "{prompt}"], Stdin, STDOUT, "{prompt} is only for where the prompt is passed by argument"),
         (
             &["a", "{prompt_file}"],
             Stdin,
-            Stdout,
+            STDOUT,
             "{prompt_file} is only for where the prompt is passed by file",
         ),
-        (&["a"], Argument, Stdout, "{prompt} is missing, though the prompt is passed by argument"),
-        (&["a"], File, Stdout, "{prompt_file} is missing, though the prompt is passed by file"),
-        (&["a", "{worktree}"], Stdin, Stdout, "{worktree} is for a program whose answer is the worktree"),
-        (&["a", "x\0"], Stdin, Stdout, "an argument has a NUL in it"),
+        (&["a"], Argument, STDOUT, "{prompt} is missing, though the prompt is passed by argument"),
+        (&["a"], File, STDOUT, "{prompt_file} is missing, though the prompt is passed by file"),
+        (&["a", "{worktree}"], Stdin, STDOUT, "{worktree} is for a program whose answer is the worktree"),
+        (&["a", "x\0"], Stdin, STDOUT, "an argument has a NUL in it"),
     ];
     for (words, prompt, result, reason) in cases {
         assert_eq!(parse(&argv(words), prompt, result).unwrap_err(), reason, "{words:?}");

@@ -1,0 +1,173 @@
+//! One generation, from the prompt to a commit that nothing points to yet (PF-6): what the Runner records, and what a
+//! replay compares.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use azolla_protocol::{
+    Allowance, AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
+    RunnerStatus, Usage, Wait,
+};
+use tokio::time::Instant;
+
+use crate::repo::{Attempt, Candidate, Repository, RepositoryError, TakeError, Taken, edit_schema};
+
+/// What is kept of an answer that did not become a commit.
+const ATTEMPTED_BYTES_MAX: usize = 1_000_000;
+
+/// What a generation works with.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// Where the base is, and where the commit will be.
+    pub repository: &'a dyn Repository,
+    /// Who is asked.
+    pub diazotroph: &'a dyn Diazotroph,
+    /// What the commit is made of.
+    pub attempt: &'a Attempt,
+    /// The snapshot's `full_prompt_text`.
+    pub prompt: &'a str,
+    /// The whole budget, for words only.
+    pub budget_ms: u64,
+    /// What is left of it.
+    pub remaining: Duration,
+    /// What may be spent.
+    pub allowance: &'a dyn Allowance,
+    /// Told what is under way, and how long it may take.
+    pub show: &'a (dyn Fn(&str, Option<Duration>) + Send + Sync),
+    /// Set once the diazotroph was asked: that may have cost something (B-3).
+    pub is_asked: &'a AtomicBool,
+}
+
+/// What came of it.
+pub enum Worked {
+    /// All that a bundle says.
+    Done(Box<Yield>),
+    /// Nothing yet: the provider asks for time.
+    Wait(Wait, Usage),
+}
+
+/// What a bundle is made from.
+pub struct Yield {
+    /// How it ended.
+    pub status: RunnerStatus,
+    /// The commit, where there is one.
+    pub taken: Option<(Attempt, Taken)>,
+    /// What came back and did not become a commit.
+    pub attempted: String,
+    /// Why it failed, or what the worker said.
+    pub notes: String,
+    /// Why it failed, where what comes next depends on it: `metadata.failure`.
+    pub failure: Option<&'static str>,
+    /// What it cost; none if nobody was asked.
+    pub usage: Option<Usage>,
+    /// How the worker's program was really confined, where there was one.
+    pub sandbox_mode: Option<String>,
+}
+
+impl Yield {
+    /// Nothing came of it (PF-6d).
+    pub(crate) fn failed(failure: Option<&'static str>, notes: impl Into<String>) -> Self {
+        Self {
+            status: RunnerStatus::GenerationFailed,
+            taken: None,
+            attempted: String::new(),
+            notes: notes.into(),
+            failure,
+            usage: None,
+            sandbox_mode: None,
+        }
+    }
+
+    /// The time was over first (PF-6a).
+    pub(crate) fn over_budget(budget_ms: u64, said: &str) -> Self {
+        let notes = format!("The budget of {budget_ms} ms was over before the work was complete.\n{said}");
+        Self { status: RunnerStatus::BudgetExhausted, ..Self::failed(None, notes.trim_end()) }
+    }
+
+    /// What came back does not apply (PF-6b).
+    fn refused(attempted: &str, reason: String) -> Self {
+        Self {
+            status: RunnerStatus::PatchApplyFailed,
+            attempted: storable(attempted, ATTEMPTED_BYTES_MAX),
+            ..Self::failed(None, reason)
+        }
+    }
+
+    /// It applies (PF-6c).
+    fn completed(attempt: &Attempt, taken: Taken, said: &str) -> Self {
+        let taken = Some((attempt.clone(), taken));
+        Self { status: RunnerStatus::Completed, taken, ..Self::failed(None, said) }
+    }
+}
+
+/// Generates and takes, within what is left of the budget.
+pub async fn generate(work: Work<'_>) -> Result<Worked, RepositoryError> {
+    let began = Instant::now();
+    (work.show)("preparing the work", Some(work.remaining));
+    let form = work.diazotroph.answer_form();
+    let worktree = match form {
+        AnswerForm::Files => Some(work.repository.worktree(work.attempt).await?),
+        _ => None,
+    };
+    let left = work.remaining.saturating_sub(began.elapsed());
+    if left.is_zero() {
+        let over = Yield::over_budget(work.budget_ms, "Preparing the repository took all of it.");
+        return Ok(Worked::Done(Box::new(over)));
+    }
+    (work.show)("the worker is running", Some(left));
+    let progress = |step: &str| (work.show)(step, Some(left));
+    let request = GenerationRequest {
+        work_order_id: &work.attempt.work_order_id,
+        claim_version: work.attempt.claim_version,
+        prompt: work.prompt,
+        remaining: left,
+        worktree: worktree.as_ref().map(|worktree| worktree.path()),
+        schema: (form == AnswerForm::Json).then(edit_schema),
+        allowance: work.allowance,
+        progress: &progress,
+    };
+    work.is_asked.store(true, Ordering::Relaxed);
+    let Generation { outcome, usage, sandbox_mode } = work.diazotroph.generate(request).await;
+    let (candidate, said) = match &outcome {
+        GenerationOutcome::Text(text) => (Ok(Candidate::Text(text)), ""),
+        GenerationOutcome::Edited { said } => match &worktree {
+            Some(worktree) => (Ok(Candidate::Edits(worktree)), said.as_str()),
+            None => (Err(Yield::failed(None, "The worker returned edits and had no files.")), ""),
+        },
+        GenerationOutcome::Failed { kind, reason } => {
+            let failure = (*kind != FailureKind::Other).then_some(kind.as_str());
+            (Err(Yield::failed(failure, reason.as_str())), "")
+        }
+        GenerationOutcome::OverBudget { said } => (Err(Yield::over_budget(work.budget_ms, said)), ""),
+        GenerationOutcome::Wait(wait) => return Ok(Worked::Wait(wait.clone(), usage)),
+    };
+    let result = match candidate {
+        Ok(candidate) => {
+            (work.show)("applying the patch", None);
+            take(work, candidate, said).await?
+        }
+        Err(failed) => failed,
+    };
+    Ok(Worked::Done(Box::new(Yield { usage: Some(usage), sandbox_mode, ..result })))
+}
+
+async fn take(work: Work<'_>, candidate: Candidate<'_>, said: &str) -> Result<Yield, RepositoryError> {
+    Ok(match work.repository.take(work.attempt, candidate).await {
+        Ok(taken) => Yield::completed(work.attempt, taken, said),
+        Err(TakeError::Refused { reason, attempted }) => match candidate {
+            Candidate::Text(text) => Yield::refused(text, reason),
+            Candidate::Edits(_) => Yield::refused(&attempted, reason),
+        },
+        Err(TakeError::NoChange) => {
+            Yield::failed(None, format!("The worker changed nothing.\n{said}").trim_end())
+        }
+        Err(TakeError::Repository(error)) => return Err(error),
+    })
+}
+
+/// Text from outside as a store can keep it: bounded, and without NUL.
+pub(crate) fn storable(text: &str, bytes_max: usize) -> String {
+    text[..text.floor_char_boundary(bytes_max)].replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,63 @@
+//! What checks and command-line workers can reach of the machine (RELIABILITY.md section 3).
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+mod toolchains;
+
+#[cfg(test)]
+mod tests;
+
+pub use azolla_process::{SandboxMode, SandboxSettings};
+
+/// Returns the settings with the toolchains that an environment names, or that are in its home, to be read: of each
+/// what it runs and what it was installed with, and no file that holds a login.
+#[must_use]
+pub fn with_toolchains(
+    settings: &SandboxSettings,
+    environment: &BTreeMap<OsString, OsString>,
+) -> SandboxSettings {
+    let mut settings = settings.clone();
+    settings.read.extend(toolchains::of(environment));
+    settings
+}
+
+/// Returns the settings with the objects to be read that a checkout's own `.git` borrows. Nothing may have run in
+/// the checkout yet: it could have written there.
+#[must_use]
+pub fn with_objects_of(settings: &SandboxSettings, checkout: &Path) -> SandboxSettings {
+    let mut settings = settings.clone();
+    let alternates = fs::read_to_string(checkout.join(".git/objects/info/alternates")).unwrap_or_default();
+    settings.read.extend(alternates.lines().map(PathBuf::from).filter(|path| path.is_absolute()));
+    settings
+}
+
+/// A home that a program has to itself, with a directory for temporary files. Removed when it is dropped.
+#[derive(Debug)]
+pub struct PrivateHome(tempfile::TempDir);
+
+impl PrivateHome {
+    /// Makes one in `directory`.
+    pub fn new_in(directory: &Path) -> io::Result<Self> {
+        let home = tempfile::Builder::new().prefix("home-").tempdir_in(directory)?;
+        fs::create_dir(home.path().join("tmp"))?;
+        Ok(Self(home))
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Returns an environment in which this is the home, and the toolchains of the one before are still found.
+    pub fn environment(&self, environment: &BTreeMap<OsString, OsString>) -> BTreeMap<OsString, OsString> {
+        let mut changed = toolchains::pinned(environment);
+        changed.insert("HOME".into(), self.path().into());
+        changed.insert("TMPDIR".into(), self.path().join("tmp").into());
+        changed
+    }
+}

@@ -1,0 +1,103 @@
+//! `azolla doctor --probe`: one tiny real request to every provider.
+
+use std::time::Duration;
+
+use azolla_diazotroph::provider::{Probe, ProbeFailure};
+use azolla_protocol::{
+    Allowance, AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, Reservation, Spending, Withheld,
+    WorkOrderId,
+};
+
+use super::Line;
+use crate::{
+    deployment::Deployment,
+    home::Home,
+    screen::duration,
+    workers::{Made, make},
+};
+
+/// How long a provider has. A model on this machine may have to be loaded first.
+const TIME: Duration = Duration::from_secs(120);
+
+/// What a program is asked.
+const QUESTION: &str = "This is a test of the connection. Answer with the one word OK and change no file.\n";
+
+/// Asks a provider, and tells what came back. One that answers is no longer waited for.
+pub(super) async fn provider(deployment: &Deployment, name: &str) -> Line {
+    let what = format!("probe of {name}");
+    let provider = match make(deployment, name) {
+        Ok(provider) => provider,
+        Err(error) => return Line::of(&what, Err(error), "see the line above"),
+    };
+    let answered = match provider {
+        Made::Anthropic(provider) => in_words(provider.probe(TIME).await),
+        Made::OpenAi(provider) => in_words(provider.probe(TIME).await),
+        Made::Command(provider) => program(&provider).await,
+        Made::Recorded(provider) => program(&provider).await,
+    };
+    match answered {
+        Ok(state) => {
+            if let Ok(home) = Home::open(&deployment.place.home_store()) {
+                // What cannot be dropped ends by itself.
+                let _ = home.release_hold(name);
+            }
+            Line::good(what, state)
+        }
+        Err((state, fix)) => Line::bad(what, state, fix),
+    }
+}
+
+fn in_words(probed: Result<Probe, ProbeFailure>) -> Result<String, (String, String)> {
+    match probed {
+        Ok(probe) => Ok(format!("{} answered after {}", probe.model, duration(probe.latency_ms))),
+        Err(failure) => Err((failure.what, failure.next)),
+    }
+}
+
+/// Starts a program as for a run, in an empty directory.
+async fn program(provider: &dyn Diazotroph) -> Result<String, (String, String)> {
+    let failed = |what: String| Err((what, format!("correct [provider.{}]", provider.provider())));
+    let directory = match tempfile::Builder::new().prefix("azolla-probe-").tempdir() {
+        Ok(directory) => directory,
+        Err(error) => return failed(format!("there is no directory to run it in: {error}")),
+    };
+    let id = WorkOrderId::new("wo-probe").expect("a good id");
+    let request = GenerationRequest {
+        work_order_id: &id,
+        claim_version: 0,
+        prompt: QUESTION,
+        remaining: TIME,
+        worktree: (provider.answer_form() == AnswerForm::Files).then(|| directory.path()),
+        schema: None,
+        allowance: &Free,
+        progress: &|_| {},
+    };
+    match provider.generate(request).await.outcome {
+        GenerationOutcome::Text(_) => Ok("it answered".to_owned()),
+        GenerationOutcome::Edited { said } => {
+            let first = said.lines().next().unwrap_or_default();
+            Ok(if first.is_empty() {
+                "it ran and ended well".to_owned()
+            } else {
+                format!("it said: {first}")
+            })
+        }
+        GenerationOutcome::Failed { reason, .. } => failed(reason),
+        GenerationOutcome::OverBudget { said } => failed(format!("it did not end in time\n{said}")),
+        GenerationOutcome::Wait(wait) => {
+            let time = duration(u64::try_from(wait.time.as_millis()).unwrap_or(u64::MAX));
+            Err((wait.reason, format!("wait {time}, or use another provider")))
+        }
+    }
+}
+
+/// The operator asks for it, and it is tiny: no cap is in its way.
+struct Free;
+
+impl Allowance for Free {
+    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
+        Ok(Reservation(0))
+    }
+
+    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
+}

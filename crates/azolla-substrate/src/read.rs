@@ -5,7 +5,7 @@ use azolla_protocol::{
     AzollaId, AzollaType, CandidateResolution, CaptureBuffer, CaptureId, ClaimRecord, CommitId,
     ContextSnapshot, Event, EventId, EventType, GateEvidence, JournalEntry, Objective, ObjectiveId,
     ObjectiveStatus, OutputBundle, OutputId, PauseState, ResourceRef, RunId, RunRecord, SessionManifest,
-    SnapshotId, UsageRecord, WorkOrderId, Workorder,
+    SnapshotId, UsageRecord, WorkOrderId, Workorder, WorkorderStatus,
 };
 use serde::de::DeserializeOwned;
 
@@ -189,12 +189,26 @@ impl dyn SubstrateRead + '_ {
 
     /// Returns CREATED workorders, oldest first: the Runner's candidates.
     pub async fn created_workorders(&self, limit: u64) -> Result<Vec<StoredWorkorder>, SubstrateError> {
-        self.many(Statement::new(sql::CREATED_WORKORDERS, [limit.into()]), rows::read_workorder).await
+        self.open_workorders(WorkorderStatus::Created, limit).await
     }
 
     /// Returns EXECUTED workorders without a run record, oldest first: the Gate's candidates.
     pub async fn ungated_workorders(&self, limit: u64) -> Result<Vec<StoredWorkorder>, SubstrateError> {
-        self.many(Statement::new(sql::UNGATED_WORKORDERS, [limit.into()]), rows::read_workorder).await
+        self.open_workorders(WorkorderStatus::Executed, limit).await
+    }
+
+    async fn open_workorders(
+        &self,
+        status: WorkorderStatus,
+        limit: u64,
+    ) -> Result<Vec<StoredWorkorder>, SubstrateError> {
+        let statement = Statement::new(sql::OPEN_WORKORDERS, [status.as_str().into()]);
+        let mut open = self.many(statement, rows::read_workorder).await?;
+        let key =
+            |stored: &StoredWorkorder| (stored.workorder.created_at, stored.workorder.work_order_id.clone());
+        open.sort_by_key(key);
+        open.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(open)
     }
 
     /// Returns all workorders of an objective, oldest first.
@@ -276,7 +290,10 @@ impl dyn SubstrateRead + '_ {
 
     /// Returns the journal of one resource.
     pub async fn journal_of(&self, resource_id: &str) -> Result<Vec<JournalEntry>, SubstrateError> {
-        self.many(Statement::new(sql::JOURNAL_OF_RESOURCE, [resource_id.into()]), rows::read_journal).await
+        let statement = Statement::new(sql::JOURNAL_OF_TAIL, [resource_id.into()]);
+        let mut entries = self.many(statement, rows::read_journal).await?;
+        entries.retain(|entry| entry.resource_id == resource_id);
+        Ok(entries)
     }
 
     /// Tells whether a commit is there: how an unknown outcome is resolved (C-9).

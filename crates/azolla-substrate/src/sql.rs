@@ -176,18 +176,37 @@ pub(crate) const LOAD_JOURNAL: &str = "
         to_status, detail, commit_id)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 
+/// What follows the kind in an id, as the index of the journal has it.
+macro_rules! tail {
+    ($id:literal) => {
+        concat!("ltrim(", $id, ", 'abcdefghijklmnopqrstuvwxyz:')")
+    };
+}
+
 /// Claims are not exported, but a version that was granted must never be granted again (C-2). A claim that was not
 /// released is lost: it expired when it was granted, for how long it was held is not known here.
-pub(crate) const LOAD_CLAIMS: &str = "
+pub(crate) const LOAD_CLAIMS: &str = concat!(
+    "
     INSERT INTO claim_record (resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version,
         granted_at, released_at)
     SELECT UPPER(resource_type), resource_id, owner_id, at, at, claim_version, at,
         (SELECT MAX(released.at) FROM journal AS released WHERE released.step = 'RELEASE'
+            AND ",
+    tail!("released.resource_id"),
+    " = ",
+    tail!("newest.resource_id"),
+    "
             AND released.resource_type = newest.resource_type AND released.resource_id = newest.resource_id
             AND released.claim_version = newest.claim_version)
     FROM journal AS newest WHERE step = 'GRANT' AND NOT EXISTS (SELECT 1 FROM journal AS newer
         WHERE newer.step = 'GRANT' AND newer.resource_type = newest.resource_type
-          AND newer.resource_id = newest.resource_id AND newer.claim_version > newest.claim_version)";
+          AND ",
+    tail!("newer.resource_id"),
+    " = ",
+    tail!("newest.resource_id"),
+    "
+          AND newer.resource_id = newest.resource_id AND newer.claim_version > newest.claim_version)"
+);
 
 /// Finds a row if anything at all is stored: import needs an empty Substrate.
 pub(crate) const CHECK_EMPTY: &str = "
@@ -298,18 +317,10 @@ pub(crate) const UNPROCESSED_EVENTS: &str = concat!(
 pub(crate) const WORKORDER: &str =
     concat!("SELECT ", workorder_columns!(), " FROM workorder WHERE work_order_id = $1");
 
-pub(crate) const CREATED_WORKORDERS: &str = concat!(
-    "SELECT ",
-    workorder_columns!(),
-    " FROM workorder WHERE status = 'CREATED' ORDER BY created_at, work_order_id LIMIT $1"
-);
-
-pub(crate) const UNGATED_WORKORDERS: &str = concat!(
-    "SELECT ",
-    workorder_columns!(),
-    " FROM workorder WHERE status = 'EXECUTED' AND stream_slot IS NOT NULL
-      ORDER BY created_at, work_order_id LIMIT $1"
-);
+/// The open workorders of a status, in no order: there are three at the most, and a sort of none costs as much as the
+/// rest of the look.
+pub(crate) const OPEN_WORKORDERS: &str =
+    concat!("SELECT ", workorder_columns!(), " FROM workorder WHERE stream_slot IS NOT NULL AND status = $1");
 
 pub(crate) const WORKORDERS_OF_OBJECTIVE: &str = concat!(
     "SELECT ",
@@ -349,8 +360,17 @@ pub(crate) const STREAM: &str = "
     SELECT (SELECT COUNT(*) FROM workorder WHERE stream_slot IS NOT NULL),
            (SELECT COUNT(*) FROM objective WHERE waiting = 1)";
 
-pub(crate) const JOURNAL_OF_RESOURCE: &str =
-    concat!("SELECT ", journal_columns!(), " FROM journal WHERE resource_id = $1 ORDER BY seq");
+/// The journal of every resource whose id has this tail: of one cycle, that is. A second condition, on the id itself,
+/// would be put into the first one by SQLite, which then no longer finds the index.
+pub(crate) const JOURNAL_OF_TAIL: &str = concat!(
+    "SELECT ",
+    journal_columns!(),
+    " FROM journal WHERE ",
+    tail!("resource_id"),
+    " = ",
+    tail!("CAST($1 AS TEXT)"),
+    " ORDER BY seq"
+);
 
 // Export, in the order of the archive.
 

@@ -141,10 +141,8 @@ CREATE TABLE workorder (
     stream_slot         BIGINT CONSTRAINT "workorder.stream_slot W-4 range" CHECK (stream_slot BETWEEN 0 AND 2),
     CONSTRAINT "workorder.stream_slot W-4" CHECK (status = 'EXECUTED' OR stream_slot IS NOT NULL)
 ) WITH (fillfactor = 70);
+-- Three rows at the most, so it is also how open workorders are found.
 CREATE UNIQUE INDEX "workorder.stream_slot W-4 unique" ON workorder (stream_slot) WHERE stream_slot IS NOT NULL;
-CREATE INDEX workorder_created ON workorder (created_at, work_order_id) WHERE status = 'CREATED';
-CREATE INDEX workorder_ungated ON workorder (created_at, work_order_id)
-    WHERE status = 'EXECUTED' AND stream_slot IS NOT NULL;
 CREATE INDEX workorder_of_objective ON workorder (objective_id, created_at);
 
 CREATE TABLE output_bundle (
@@ -208,7 +206,6 @@ CREATE TABLE pause_state (
     CONSTRAINT "pause_state.objective_id A-3" CHECK ((local_objective_id IS NOT NULL AND local_objective_id = objective_id)
         OR (local_objective_id IS NULL AND work_order_id IS NULL AND event_id IS NULL))
 );
-CREATE INDEX pause_of_objective ON pause_state (objective_id, created_at);
 ALTER TABLE objective ADD CONSTRAINT "objective.pause_key A-6" FOREIGN KEY (pause_key) REFERENCES pause_state (pause_key);
 
 CREATE TABLE session_manifest (
@@ -266,7 +263,8 @@ CREATE TABLE journal (
     xid           BIGINT NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
 CREATE UNIQUE INDEX "journal.commit_id C-9" ON journal (commit_id) WHERE commit_id IS NOT NULL;
-CREATE INDEX journal_resource ON journal (resource_id, seq);
+-- By what follows the kind in an id: what one cycle is about has that in common, so a commit writes one page here.
+CREATE INDEX journal_resource ON journal (ltrim(resource_id, 'abcdefghijklmnopqrstuvwxyz:'), seq);
 -- Rows come in nearly the order of their transactions, so a summary per range of pages finds the newest ones.
 CREATE INDEX journal_followed ON journal USING brin (xid) WITH (pages_per_range = 8, autosummarize = on);
 

@@ -9,6 +9,10 @@
 -- unique key, and at the rowid where there is one: it is a key too, and -1 before an insert that names none. The same
 -- guards check the links: the foreign keys hold them too, but only where a connection asks for them, and SQLite does
 -- not say which key failed.
+--
+-- What a commit costs is the pages that it writes, one or more per table and index. So an index is there for a rule or
+-- for a read that would be slow without it, and a list of three values or more is written with OR: IN would build a
+-- table of them at every row.
 
 CREATE TABLE azolla (
     one         INTEGER PRIMARY KEY CHECK (one = 1),
@@ -25,7 +29,8 @@ CREATE TABLE objective (
     title               TEXT NOT NULL,
     acceptance_criteria TEXT NOT NULL,
     objective_type      TEXT NOT NULL CHECK (objective_type IN ('TICKET', 'STANDING')),
-    status              TEXT NOT NULL CHECK (status IN ('NEW', 'TODO', 'IN_PROGRESS', 'BLOCKED', 'DONE')),
+    status              TEXT NOT NULL CHECK (status = 'NEW' OR status = 'TODO' OR status = 'IN_PROGRESS'
+                            OR status = 'BLOCKED' OR status = 'DONE'),
     importance          INTEGER NOT NULL CHECK (importance BETWEEN 0 AND 4),
     urgency             INTEGER NOT NULL CHECK (urgency BETWEEN 0 AND 4),
     blocked_reason      TEXT,
@@ -70,13 +75,15 @@ CREATE INDEX capture_pending ON capture_buffer (created_at, capture_id) WHERE st
 
 CREATE TABLE event (
     event_id         TEXT NOT NULL PRIMARY KEY,
-    type             TEXT NOT NULL CHECK (type IN ('TICKET_READY', 'CAPTURE_READY', 'MANIFEST_REQUESTED')),
+    type             TEXT NOT NULL CHECK (type = 'TICKET_READY' OR type = 'CAPTURE_READY'
+                         OR type = 'MANIFEST_REQUESTED'),
     resource_id      TEXT NOT NULL,
     azolla_id        TEXT NOT NULL,
     created_at       TEXT NOT NULL,
     processed        INTEGER NOT NULL CHECK (processed IN (0, 1)),
-    processed_reason TEXT CHECK (processed_reason IN ('SCHEDULED', 'MISSING_TICKET', 'NON_EXECUTABLE_STATUS',
-                                 'BLOCKED', 'NO_PENDING_CAPTURES', 'NO_REACHABLE_AZOLLAS')),
+    processed_reason TEXT CHECK (processed_reason = 'SCHEDULED' OR processed_reason = 'MISSING_TICKET'
+                         OR processed_reason = 'NON_EXECUTABLE_STATUS' OR processed_reason = 'BLOCKED'
+                         OR processed_reason = 'NO_PENDING_CAPTURES' OR processed_reason = 'NO_REACHABLE_AZOLLAS'),
     processed_at     TEXT,
 
     -- The objective's TODO entry number, or the capture's attempt; null for MANIFEST_REQUESTED.
@@ -105,8 +112,8 @@ CREATE TABLE context_snapshot (
 CREATE TABLE workorder (
     work_order_id       TEXT NOT NULL PRIMARY KEY,
     objective_id        TEXT NOT NULL REFERENCES objective (objective_id),
-    diazotroph_type     TEXT NOT NULL CHECK (diazotroph_type IN
-                            ('PATCH_DIAZOTROPH', 'TRIAGE_DIAZOTROPH', 'MANIFEST_BUILDER_DIAZOTROPH')),
+    diazotroph_type     TEXT NOT NULL CHECK (diazotroph_type = 'PATCH_DIAZOTROPH'
+                            OR diazotroph_type = 'TRIAGE_DIAZOTROPH' OR diazotroph_type = 'MANIFEST_BUILDER_DIAZOTROPH'),
     context_snapshot_id TEXT NOT NULL UNIQUE REFERENCES context_snapshot (snapshot_id),
     branch_name         TEXT,
     budget_ms           INTEGER NOT NULL CHECK (budget_ms BETWEEN 1 AND 86400000),
@@ -120,10 +127,8 @@ CREATE TABLE workorder (
     stream_slot         INTEGER CONSTRAINT "workorder.stream_slot W-4 range" CHECK (stream_slot BETWEEN 0 AND 2),
     CONSTRAINT "workorder.stream_slot W-4" CHECK (status = 'EXECUTED' OR stream_slot IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
+-- Three rows at the most, so it is also how open workorders are found.
 CREATE UNIQUE INDEX workorder_slot ON workorder (stream_slot) WHERE stream_slot IS NOT NULL;
-CREATE INDEX workorder_created ON workorder (created_at, work_order_id) WHERE status = 'CREATED';
-CREATE INDEX workorder_ungated ON workorder (created_at, work_order_id)
-    WHERE status = 'EXECUTED' AND stream_slot IS NOT NULL;
 CREATE INDEX workorder_of_objective ON workorder (objective_id, created_at);
 
 CREATE TABLE output_bundle (
@@ -167,20 +172,22 @@ CREATE TABLE pause_state (
     pause_key          TEXT NOT NULL PRIMARY KEY,
     objective_id       TEXT NOT NULL,
     azolla_id          TEXT NOT NULL,
-    reason             TEXT NOT NULL CHECK (reason IN ('RUN_COMPLETE', 'GATE_FAILED', 'BUDGET_EXHAUSTED', 'BLOCKED')),
+    reason             TEXT NOT NULL CHECK (reason = 'RUN_COMPLETE' OR reason = 'GATE_FAILED'
+                           OR reason = 'BUDGET_EXHAUSTED' OR reason = 'BLOCKED'),
     created_at         TEXT NOT NULL,
     document           TEXT NOT NULL,
 
     -- What it ends: a workorder, an event, or (both null) a deadline.
-    work_order_id      TEXT UNIQUE REFERENCES workorder (work_order_id),
-    event_id           TEXT UNIQUE REFERENCES event (event_id),
+    work_order_id      TEXT REFERENCES workorder (work_order_id),
+    event_id           TEXT REFERENCES event (event_id),
     -- Null only for a deadline of another azolla's objective, which is not stored here.
     local_objective_id TEXT REFERENCES objective (objective_id),
     CONSTRAINT "pause_state.pause_key A-3" CHECK (work_order_id IS NULL OR event_id IS NULL),
     CONSTRAINT "pause_state.objective_id A-3" CHECK ((local_objective_id IS NOT NULL AND local_objective_id = objective_id)
         OR (local_objective_id IS NULL AND work_order_id IS NULL AND event_id IS NULL))
 ) STRICT;
-CREATE INDEX pause_of_objective ON pause_state (objective_id, created_at);
+CREATE UNIQUE INDEX pause_of_workorder ON pause_state (work_order_id) WHERE work_order_id IS NOT NULL;
+CREATE UNIQUE INDEX pause_of_event ON pause_state (event_id) WHERE event_id IS NOT NULL;
 
 CREATE TABLE session_manifest (
     manifest_id   TEXT NOT NULL PRIMARY KEY,
@@ -235,7 +242,8 @@ CREATE TABLE journal (
     commit_id     TEXT
 ) STRICT;
 CREATE UNIQUE INDEX journal_commit ON journal (commit_id) WHERE commit_id IS NOT NULL;
-CREATE INDEX journal_resource ON journal (resource_id, seq);
+-- By what follows the kind in an id: what one cycle is about has that in common, so a commit writes one page here.
+CREATE INDEX journal_resource ON journal (ltrim(resource_id, 'abcdefghijklmnopqrstuvwxyz:'), seq);
 
 -- A-1, A-2: immutable artifacts.
 CREATE TRIGGER context_snapshot_insert BEFORE INSERT ON context_snapshot
@@ -294,8 +302,9 @@ BEGIN SELECT RAISE(ABORT, 'run_record.document A-2 is never deleted'); END;
 CREATE TRIGGER pause_state_insert BEFORE INSERT ON pause_state
 BEGIN
     SELECT RAISE(ABORT, 'pause_state.pause_key A-1 exists already')
-        WHERE EXISTS (SELECT 1 FROM pause_state WHERE pause_key = NEW.pause_key
-                      OR work_order_id = NEW.work_order_id OR event_id = NEW.event_id)
+        WHERE EXISTS (SELECT 1 FROM pause_state WHERE pause_key = NEW.pause_key)
+           OR EXISTS (SELECT 1 FROM pause_state WHERE work_order_id = NEW.work_order_id)
+           OR EXISTS (SELECT 1 FROM pause_state WHERE event_id = NEW.event_id)
            OR EXISTS (SELECT 1 FROM pause_state WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'pause_state.work_order_id A-3 does not exist')
         WHERE NEW.work_order_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM workorder WHERE work_order_id = NEW.work_order_id);
@@ -394,9 +403,11 @@ WHEN EXISTS (SELECT 1 FROM objective WHERE objective_id = NEW.objective_id)
      OR EXISTS (SELECT 1 FROM objective WHERE rowid = NEW.rowid)
 BEGIN SELECT RAISE(ABORT, 'objective.objective_id A-2 exists already'); END;
 CREATE TRIGGER objective_status BEFORE UPDATE OF status ON objective
-WHEN OLD.status <> NEW.status AND (OLD.objective_type <> 'TICKET' OR OLD.status || '>' || NEW.status NOT IN (
-    'NEW>TODO', 'NEW>BLOCKED', 'TODO>NEW', 'TODO>IN_PROGRESS', 'TODO>BLOCKED',
-    'IN_PROGRESS>TODO', 'IN_PROGRESS>BLOCKED', 'IN_PROGRESS>DONE', 'BLOCKED>TODO', 'DONE>TODO'))
+WHEN OLD.status <> NEW.status AND (OLD.objective_type <> 'TICKET' OR NOT CASE OLD.status
+    WHEN 'NEW' THEN NEW.status IN ('TODO', 'BLOCKED')
+    WHEN 'TODO' THEN NEW.status = 'NEW' OR NEW.status = 'IN_PROGRESS' OR NEW.status = 'BLOCKED'
+    WHEN 'IN_PROGRESS' THEN NEW.status = 'TODO' OR NEW.status = 'BLOCKED' OR NEW.status = 'DONE'
+    ELSE NEW.status = 'TODO' END)
 BEGIN SELECT RAISE(ABORT, 'objective.status S-1 is no row of the transition table'); END;
 CREATE TRIGGER objective_update BEFORE UPDATE ON objective
 BEGIN

@@ -83,8 +83,7 @@ async fn every_statement_prepares_with_text_and_integers() {
 
 /// (statement, what stands for its values, the indexes that its cost rests on).
 const PLANNED: &[(&str, &[&str], &[&str])] = &[
-    (shared::CREATED_WORKORDERS, &["10"], &["workorder_created"]),
-    (shared::UNGATED_WORKORDERS, &["10"], &["workorder_ungated"]),
+    (shared::OPEN_WORKORDERS, &["'CREATED'"], &["workorder.stream_slot W-4 unique"]),
     (shared::UNPROCESSED_EVENTS, &["'TICKET_READY'", "10"], &["event_open"]),
     (shared::PENDING_CAPTURES, &["2", "10"], &["capture_pending"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["10"], &["objective_todo"]),
@@ -92,6 +91,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::CHECK_REVIEW_LIMIT, &["3"], &["objective_waiting", "workorder.stream_slot W-4 unique"]),
     (shared::STREAM, &[], &["objective_waiting", "workorder.stream_slot W-4 unique"]),
     (shared::COMMITTED, &["'com-x'"], &["journal.commit_id C-9"]),
+    (shared::JOURNAL_OF_TAIL, &["'obj-1'"], &["journal_resource"]),
 ];
 
 /// With history in every table, the planner takes the partial indexes by itself: where it may read whole tables, and

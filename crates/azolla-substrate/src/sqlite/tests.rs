@@ -83,8 +83,7 @@ async fn every_statement_prepares_with_its_values_in_order() {
 
 /// (statement, the indexes that its cost rests on).
 const PLANNED: &[(&str, &[&str])] = &[
-    (shared::CREATED_WORKORDERS, &["workorder_created"]),
-    (shared::UNGATED_WORKORDERS, &["workorder_ungated"]),
+    (shared::OPEN_WORKORDERS, &["workorder_slot"]),
     (shared::UNPROCESSED_EVENTS, &["event_open"]),
     (shared::PENDING_CAPTURES, &["capture_pending"]),
     (shared::CAPTURES_AWAITING_EVENT, &["capture_pending", "event_entry"]),
@@ -93,6 +92,7 @@ const PLANNED: &[(&str, &[&str])] = &[
     (shared::CHECK_REVIEW_LIMIT, &["objective_waiting", "workorder_slot"]),
     (shared::STREAM, &["objective_waiting", "workorder_slot"]),
     (shared::COMMITTED, &["journal_commit"]),
+    (shared::JOURNAL_OF_TAIL, &["journal_resource"]),
 ];
 
 /// The cost of a poll does not grow with history: no table is read as a whole, and nothing old is sorted.

@@ -11,7 +11,7 @@ use std::{
         mpsc::{self, RecvTimeoutError},
     },
     thread::JoinHandle,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use azolla_protocol::Clock;
@@ -153,9 +153,10 @@ struct Thread {
 impl Thread {
     fn run(&self, jobs: &mpsc::Receiver<Job>) {
         let mut seen = self.data_version();
+        let mut looked_at = Instant::now();
         loop {
             let first = if self.watching.load(Ordering::SeqCst) {
-                jobs.recv_timeout(LOOK_EVERY)
+                jobs.recv_timeout(LOOK_EVERY.saturating_sub(looked_at.elapsed()))
             } else {
                 jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
             };
@@ -170,7 +171,8 @@ impl Thread {
                     self.roll_back();
                 }
             }
-            if self.watching.load(Ordering::SeqCst) {
+            if self.watching.load(Ordering::SeqCst) && looked_at.elapsed() >= LOOK_EVERY {
+                looked_at = Instant::now();
                 let version = self.data_version();
                 if version != seen {
                     self.signal();

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, io, path::Path, time::Duration};
 
+use azolla_exchange_membrane::gates::patch::NOT_RUN;
 use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, Sandbox};
 use azolla_protocol::{CheckEvidence, CheckSubject};
 
@@ -27,7 +28,18 @@ const GRACE: Duration = Duration::from_secs(1);
 /// The largest file that a check may write: a runaway one must not fill the disk.
 const FILE_BYTES_MAX: u64 = 8 << 30;
 
-/// Runs one check in `directory`, which holds the files of `tree`. A check that cannot be started has failed.
+/// A check that was not run: there is nothing to say about the tree from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotStarted {
+    /// Why.
+    pub reason: String,
+    /// The one thing that helps.
+    pub action: String,
+    /// Whether the program is a file of the tree, so that another tree may have it.
+    pub is_of_tree: bool,
+}
+
+/// Runs one check in `directory`, which holds the files of `tree`.
 pub async fn run(
     check: &Check,
     subject: CheckSubject,
@@ -35,43 +47,53 @@ pub async fn run(
     tree: &str,
     environment: &BTreeMap<OsString, OsString>,
     sandbox: &SandboxSettings,
-) -> CheckEvidence {
-    let mut evidence = CheckEvidence {
+) -> Result<CheckEvidence, NotStarted> {
+    let surroundings = Surroundings::new(directory, environment, sandbox)
+        .map_err(|error| not_started(check, &format!("no place for its temporary files: {error}")))?;
+    let program = program(check, directory, &surroundings.environment)?;
+    let finished = azolla_process::run(&program, &bounds(check, surroundings.sandbox.clone()))
+        .await
+        .map_err(|error| {
+            // Where the files are differs with every attempt; the same failure has to read the same (O-1).
+            let why = error.source.to_string().replace(&*directory.to_string_lossy(), "the repository");
+            not_started(check, &why)
+        })?;
+    Ok(CheckEvidence {
+        exit_code: match finished.exit {
+            Exit::Code(code) => Some(code.into()),
+            _ => None,
+        },
+        timed_out: finished.exit == Exit::TimedOut,
+        duration_ms: u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX),
+        output_tail: tail(&finished.stdout.bytes, &finished.stderr.bytes),
+        sandbox_mode: finished.sandbox_mode,
+        ..not_run(check, subject, tree, "")
+    })
+}
+
+/// Returns the evidence of a check that did not start on a tree: it ran nothing, and was confined by nothing.
+pub fn not_run(check: &Check, subject: CheckSubject, tree: &str, reason: &str) -> CheckEvidence {
+    CheckEvidence {
         name: check.name.clone(),
         subject,
         command: check.command.clone(),
         exit_code: None,
         timed_out: false,
         duration_ms: 0,
-        output_tail: String::new(),
+        output_tail: reason.to_owned(),
         tree: Some(tree.to_owned()),
-        // Until it has run, it was not confined.
-        sandbox_mode: "off".to_owned(),
-    };
-    let surroundings = match Surroundings::new(directory, environment, sandbox) {
-        Ok(surroundings) => surroundings,
-        Err(error) => {
-            evidence.output_tail = format!("there is no place for its temporary files: {error}");
-            return evidence;
-        }
-    };
-    let Some(program) = program(check, directory, &surroundings.environment) else {
-        evidence.output_tail = format!("{} was not found on PATH", check.command.join(" "));
-        return evidence;
-    };
-    match azolla_process::run(&program, &bounds(check, surroundings.sandbox.clone())).await {
-        Ok(finished) => {
-            evidence.duration_ms = u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX);
-            evidence.timed_out = finished.exit == Exit::TimedOut;
-            if let Exit::Code(code) = finished.exit {
-                evidence.exit_code = Some(code.into());
-            }
-            evidence.output_tail = tail(&finished.stdout.bytes, &finished.stderr.bytes);
-            evidence.sandbox_mode = finished.sandbox_mode;
-        }
-        Err(error) => evidence.output_tail = error.to_string(),
+        sandbox_mode: NOT_RUN.to_owned(),
     }
-    evidence
+}
+
+/// What the system or the sandbox is short of is told in `why`, with what helps.
+fn not_started(check: &Check, why: &str) -> NotStarted {
+    let name = &check.name;
+    NotStarted {
+        reason: format!("check {name} cannot be started: {why}"),
+        action: format!("Let check {name} start ({why})"),
+        is_of_tree: is_of_tree(check),
+    }
 }
 
 /// What a check sees beside its files.
@@ -116,22 +138,42 @@ fn bounds(check: &Check, sandbox: Sandbox) -> Bounds {
     }
 }
 
-fn program(check: &Check, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<Program> {
-    let (name, arguments) = check.command.split_first()?;
-    let path = environment.get(&OsString::from("PATH")).cloned().unwrap_or_default();
-    // A check may be a file of the repository, such as ./scripts/check.
-    let path = if name.contains('/') && !name.starts_with('/') {
-        directory.join(name)
+fn program(
+    check: &Check,
+    directory: &Path,
+    environment: &BTreeMap<OsString, OsString>,
+) -> Result<Program, NotStarted> {
+    let (name, arguments) =
+        check.command.split_first().ok_or_else(|| not_started(check, "its command is empty"))?;
+    let path = if is_of_tree(check) {
+        let path = directory.join(name);
+        if !path.is_file() {
+            return Err(missing(check, &format!("{name} is not in the repository"), &format!("Add {name}")));
+        }
+        path
     } else {
-        azolla_process::find(name.as_ref(), &path)?
+        let path = environment.get(&OsString::from("PATH")).cloned().unwrap_or_default();
+        azolla_process::find(name.as_ref(), &path).ok_or_else(|| {
+            let why = if name.starts_with('/') { "is no program" } else { "was not found on PATH" };
+            missing(check, &format!("{name} {why}"), &format!("Install {name}"))
+        })?
     };
-    Some(Program {
+    Ok(Program {
         path,
         arguments: arguments.iter().map(OsString::from).collect(),
         directory: directory.to_owned(),
         environment: environment.clone(),
         input: Vec::new(),
     })
+}
+
+fn missing(check: &Check, why: &str, action: &str) -> NotStarted {
+    NotStarted { action: format!("{action}, or correct check {}", check.name), ..not_started(check, why) }
+}
+
+/// A check may be a file of the repository, such as ./scripts/check.
+fn is_of_tree(check: &Check) -> bool {
+    check.command.first().is_some_and(|name| name.contains('/') && !name.starts_with('/'))
 }
 
 /// Both streams as text, without NUL, which no store keeps.

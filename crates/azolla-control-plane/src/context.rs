@@ -137,6 +137,8 @@ pub struct Activity {
     pub objective_id: ObjectiveId,
     /// Which step, in plain words.
     pub step: String,
+    /// How far it is, where that is known; changes often.
+    pub detail: Option<String>,
     /// How long it may take, where there is a limit.
     pub limit: Option<Duration>,
 }
@@ -213,13 +215,24 @@ impl WorkerContext {
 
     /// Tells the watcher what is under way.
     pub(crate) fn show(&self, objective_id: &ObjectiveId, step: impl Into<String>, limit: Option<Duration>) {
-        let activity = Activity {
+        self.show_detail(objective_id, step, None, limit);
+    }
+
+    /// Tells the watcher how far a step is.
+    pub(crate) fn show_detail(
+        &self,
+        objective_id: &ObjectiveId,
+        step: impl Into<String>,
+        detail: Option<&str>,
+        limit: Option<Duration>,
+    ) {
+        (self.watcher)(&Activity {
             azolla_id: self.identity.azolla_id.clone(),
             objective_id: objective_id.clone(),
             step: step.into(),
+            detail: detail.map(str::to_owned),
             limit,
-        };
-        (self.watcher)(&activity);
+        });
     }
 
     /// Runs work that holds no claim, unless the process is asked to end first: then it is dropped.

@@ -7,15 +7,24 @@ use std::{
 };
 
 use azolla_protocol::{
-    Allowance, AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
-    RunnerStatus, Usage, Wait,
+    Allowance, AnswerForm, ContextSnapshot, Diazotroph, FailureKind, Generation, GenerationOutcome,
+    GenerationRequest, RunnerStatus, Usage, Wait,
 };
 use tokio::time::Instant;
 
-use crate::repo::{Attempt, Candidate, Repository, RepositoryError, TakeError, Taken, edit_schema};
+use crate::{
+    repo::{Attempt, Candidate, Repository, RepositoryError, TakeError, Taken, edit_schema},
+    snapshot::form::asked_for,
+};
+
+/// The step that takes long.
+const RUNNING: &str = "the worker is running";
 
 /// What is kept of an answer that did not become a commit.
 const ATTEMPTED_BYTES_MAX: usize = 1_000_000;
+
+/// Takes a step, how far it is, and how long it may take.
+pub type Show<'a> = dyn Fn(&str, Option<&str>, Option<Duration>) + Send + Sync + 'a;
 
 /// What a generation works with.
 #[derive(Clone, Copy)]
@@ -26,16 +35,18 @@ pub struct Work<'a> {
     pub diazotroph: &'a dyn Diazotroph,
     /// What the commit is made of.
     pub attempt: &'a Attempt,
-    /// The snapshot's `full_prompt_text`.
-    pub prompt: &'a str,
+    /// The task, as it is on record.
+    pub snapshot: &'a ContextSnapshot,
     /// The whole budget, for words only.
     pub budget_ms: u64,
     /// What is left of it.
     pub remaining: Duration,
+    /// Retries under earlier claims.
+    pub retries_before: u64,
     /// What may be spent.
     pub allowance: &'a dyn Allowance,
-    /// Told what is under way, and how long it may take.
-    pub show: &'a (dyn Fn(&str, Option<Duration>) + Send + Sync),
+    /// Told what is under way.
+    pub show: &'a Show<'a>,
     /// Set once the diazotroph was asked: that may have cost something (B-3).
     pub is_asked: &'a AtomicBool,
 }
@@ -64,6 +75,8 @@ pub struct Yield {
     pub usage: Option<Usage>,
     /// How the worker's program was really confined, where there was one.
     pub sandbox_mode: Option<String>,
+    /// The form in which the answer was asked for, where it is not the snapshot's.
+    pub answer_form: Option<AnswerForm>,
 }
 
 impl Yield {
@@ -77,6 +90,7 @@ impl Yield {
             failure,
             usage: None,
             sandbox_mode: None,
+            answer_form: None,
         }
     }
 
@@ -105,7 +119,7 @@ impl Yield {
 /// Generates and takes, within what is left of the budget.
 pub async fn generate(work: Work<'_>) -> Result<Worked, RepositoryError> {
     let began = Instant::now();
-    (work.show)("preparing the work", Some(work.remaining));
+    (work.show)("preparing the work", None, Some(work.remaining));
     let form = work.diazotroph.answer_form();
     let worktree = match form {
         AnswerForm::Files => Some(work.repository.worktree(work.attempt).await?),
@@ -116,13 +130,15 @@ pub async fn generate(work: Work<'_>) -> Result<Worked, RepositoryError> {
         let over = Yield::over_budget(work.budget_ms, "Preparing the repository took all of it.");
         return Ok(Worked::Done(Box::new(over)));
     }
-    (work.show)("the worker is running", Some(left));
-    let progress = |step: &str| (work.show)(step, Some(left));
+    let asked = asked_for(work.snapshot, form, &work.attempt.title);
+    (work.show)(RUNNING, None, Some(left));
+    let progress = |detail: &str| (work.show)(RUNNING, Some(detail), Some(left));
     let request = GenerationRequest {
         work_order_id: &work.attempt.work_order_id,
         claim_version: work.attempt.claim_version,
-        prompt: work.prompt,
+        prompt: &asked.prompt,
         remaining: left,
+        retries_before: work.retries_before,
         worktree: worktree.as_ref().map(|worktree| worktree.path()),
         schema: (form == AnswerForm::Json).then(edit_schema),
         allowance: work.allowance,
@@ -145,12 +161,17 @@ pub async fn generate(work: Work<'_>) -> Result<Worked, RepositoryError> {
     };
     let result = match candidate {
         Ok(candidate) => {
-            (work.show)("applying the patch", None);
+            (work.show)("applying the patch", None, None);
             take(work, candidate, said).await?
         }
         Err(failed) => failed,
     };
-    Ok(Worked::Done(Box::new(Yield { usage: Some(usage), sandbox_mode, ..result })))
+    Ok(Worked::Done(Box::new(Yield {
+        usage: Some(usage),
+        sandbox_mode,
+        answer_form: asked.exchanged,
+        ..result
+    })))
 }
 
 async fn take(work: Work<'_>, candidate: Candidate<'_>, said: &str) -> Result<Yield, RepositoryError> {

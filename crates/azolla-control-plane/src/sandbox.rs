@@ -38,19 +38,19 @@ pub fn with_objects_of(settings: &SandboxSettings, checkout: &Path) -> SandboxSe
 
 /// A home that a program has to itself, with a directory for temporary files. Removed when it is dropped.
 #[derive(Debug)]
-pub struct PrivateHome(tempfile::TempDir);
+pub struct PrivateHome(PathBuf);
 
 impl PrivateHome {
     /// Makes one in `directory`.
     pub fn new_in(directory: &Path) -> io::Result<Self> {
-        let home = tempfile::Builder::new().prefix("home-").tempdir_in(directory)?;
+        let home = Self(tempfile::Builder::new().prefix("home-").tempdir_in(directory)?.keep());
         fs::create_dir(home.path().join("tmp"))?;
-        Ok(Self(home))
+        Ok(home)
     }
 
     /// Returns where it is.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.0
     }
 
     /// Returns an environment in which this is the home, and the toolchains of the one before are still found.
@@ -59,5 +59,13 @@ impl PrivateHome {
         changed.insert("HOME".into(), self.path().into());
         changed.insert("TMPDIR".into(), self.path().join("tmp").into());
         changed
+    }
+}
+
+impl Drop for PrivateHome {
+    fn drop(&mut self) {
+        // A program may have nested directories in it deeper than recursion can follow. What cannot be removed stays:
+        // there is nobody here to tell.
+        let _ = azolla_process::remove_tree(&self.0);
     }
 }

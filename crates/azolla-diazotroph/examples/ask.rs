@@ -55,6 +55,7 @@ async fn asked() -> Result<String, String> {
         claim_version: 1,
         prompt: command.flags.get("prompt").unwrap_or(&usual),
         remaining: budget,
+        retries_before: 0,
         worktree: None,
         schema: schema.as_ref(),
         allowance: &Unlimited,

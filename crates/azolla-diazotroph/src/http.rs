@@ -6,6 +6,7 @@ mod events;
 mod retry_after;
 
 pub(crate) use client::{Body, Http, NotSent, causes};
+pub use endpoint::check_base_url;
 pub(crate) use endpoint::{Endpoint, authority};
 pub(crate) use events::{Event, Events, TooLong};
 pub(crate) use retry_after::retry_after;

@@ -5,3 +5,5 @@ mod http;
 pub mod provider;
 mod said;
 mod secret;
+
+pub use http::check_base_url;

@@ -34,6 +34,11 @@ impl Secrets {
         Self(texts)
     }
 
+    /// Tells whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Tells whether a text has one of them in it.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.as_str()))

@@ -16,6 +16,7 @@ mod find;
 mod group;
 mod limits;
 mod reap;
+mod remove;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
@@ -31,6 +32,7 @@ mod tree;
 
 pub use available::Available;
 pub use find::find;
+pub use remove::remove_tree;
 pub use run::run;
 pub use sandbox::available;
 pub use settings::{SandboxMode, SandboxSettings};
@@ -159,7 +161,8 @@ pub struct Finished {
     /// How long it ran.
     pub duration: Duration,
     /// How it was really confined: `off`, or the layers that were in force, such as `bubblewrap+landlock` or
-    /// `landlock+seccomp`, with what of the [`Confinement`] they did not do.
+    /// `landlock+seccomp`, with `, network` where the machine's was open to it, and with what of the [`Confinement`] they
+    /// did not do.
     pub sandbox_mode: String,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    io,
     os::unix::process::ExitStatusExt,
     process::ExitStatus,
     time::{Duration, Instant},
@@ -18,11 +19,29 @@ use crate::{
 /// Dropping the future at any point kills the program with everything that it started. Needs a Tokio runtime with I/O
 /// and time, and SIGPIPE ignored, as Rust's runtime has it.
 pub async fn run(program: &Program, bounds: &Bounds) -> Result<Finished, SpawnError> {
-    let layers = match bounds.sandbox {
-        Sandbox::Off => Layers::none(),
-        Sandbox::BestEffort(_) | Sandbox::Required(_) => Layers::here().await,
+    match bounds.sandbox {
+        Sandbox::Off => run_with(program, bounds, &Layers::none()).await,
+        Sandbox::BestEffort(_) | Sandbox::Required(_) => run_after(program, bounds, Layers::here()).await,
+    }
+}
+
+/// Runs a program as [`run`] does, once it is known what there is to confine it with. Finding that out is part of its
+/// time.
+pub(crate) async fn run_after(
+    program: &Program,
+    bounds: &Bounds,
+    layers: impl Future<Output = Layers>,
+) -> Result<Finished, SpawnError> {
+    let begin = Instant::now();
+    let layers = tokio::select! {
+        biased;
+        layers = layers => layers,
+        () = elapsed(bounds.time) => {
+            let text = "its time was over before it was known how it can be confined";
+            return Err(not_started(program, io::Error::new(io::ErrorKind::TimedOut, text)));
+        }
     };
-    run_with(program, bounds, &layers).await
+    run_since(program, bounds, &layers, begin).await
 }
 
 /// Runs a program as [`run`] does, on a system that has these layers to confine it with.
@@ -31,9 +50,20 @@ pub(crate) async fn run_with(
     bounds: &Bounds,
     layers: &Layers,
 ) -> Result<Finished, SpawnError> {
-    let begin = Instant::now();
-    let (mut contained, mut streams, sandbox_mode) = spawn::start(program, bounds, layers)
-        .map_err(|source| SpawnError { program: program.path.display().to_string(), source })?;
+    run_since(program, bounds, layers, Instant::now()).await
+}
+
+async fn run_since(
+    program: &Program,
+    bounds: &Bounds,
+    layers: &Layers,
+    begin: Instant,
+) -> Result<Finished, SpawnError> {
+    let failed = |source| not_started(program, source);
+    let started = spawn::start(program, bounds, layers, begin).await.map_err(failed)?;
+    let spawn::Started { mut contained, pipes, sandbox_mode } = started;
+    let mut streams =
+        Streams::new(pipes.stdin, &program.input, pipes.stdout, pipes.stderr, bounds).map_err(failed)?;
     let end = until_end(&mut contained, &mut streams, bounds, begin).await;
     let status = contained.end().await;
     let over = streams.drain();
@@ -86,6 +116,10 @@ async fn elapsed(time: Option<Duration>) {
         Some(end) => tokio::time::sleep_until(end).await,
         None => pending().await,
     }
+}
+
+fn not_started(program: &Program, source: io::Error) -> SpawnError {
+    SpawnError { program: program.path.display().to_string(), source }
 }
 
 fn exit(status: Option<ExitStatus>) -> Exit {

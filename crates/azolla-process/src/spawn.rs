@@ -4,36 +4,61 @@ use std::{
     io::{self, PipeReader, PipeWriter},
     process::{Command, Stdio},
     sync::Arc,
+    time::Instant,
 };
 
 use crate::{
-    Bounds, Program,
+    Bounds, Program, Sandbox,
     contained::Contained,
     sandbox::{Confined, Layers},
-    streams::Streams,
 };
 
-/// Starts a program. Returns also how it is confined, in words.
-pub(crate) fn start<'a>(
-    program: &'a Program,
+/// A program that was started.
+pub(crate) struct Started {
+    pub(crate) contained: Contained,
+    pub(crate) pipes: Pipes,
+    /// How it is confined, in words.
+    pub(crate) sandbox_mode: String,
+}
+
+/// Starts a program whose time runs since `begin`. One that is confined is started on a thread of its own, as that
+/// looks up many paths and waits for bubblewrap. A caller that is gone by then drops what was started, which ends it.
+pub(crate) async fn start(
+    program: &Program,
     bounds: &Bounds,
     layers: &Layers,
-) -> io::Result<(Contained, Streams<'a>, String)> {
+    begin: Instant,
+) -> io::Result<Started> {
+    if bounds.sandbox == Sandbox::Off {
+        return start_here(program, bounds, layers);
+    }
+    let (program, bounds, layers) = (program.clone(), bounds.clone(), layers.clone());
+    let start = move || start_here(&program, &bounds.since(begin), &layers);
+    tokio::task::spawn_blocking(start).await.unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+fn start_here(program: &Program, bounds: &Bounds, layers: &Layers) -> io::Result<Started> {
     if !program.path.is_absolute() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "its path is not absolute"));
     }
     let confined = Arc::new(layers.confine(program, bounds)?);
     let (command, pipes) = command(program)?;
     let contained = spawn(command, bounds, &confined).map_err(|error| explain(program, &confined, error))?;
-    let streams = Streams::new(pipes.stdin, &program.input, pipes.stdout, pipes.stderr, bounds)?;
-    Ok((contained, streams, confined.mode.clone()))
+    Ok(Started { contained, pipes, sandbox_mode: confined.mode.clone() })
+}
+
+impl Bounds {
+    /// Returns the same with what is left of the time.
+    pub(crate) fn since(&self, begin: Instant) -> Self {
+        Self { time: self.time.map(|time| time.saturating_sub(begin.elapsed())), ..self.clone() }
+    }
 }
 
 /// Our ends of a program's streams.
-struct Pipes {
-    stdin: Option<PipeWriter>,
-    stdout: PipeReader,
-    stderr: PipeReader,
+pub(crate) struct Pipes {
+    pub(crate) stdin: Option<PipeWriter>,
+    pub(crate) stdout: PipeReader,
+    pub(crate) stderr: PipeReader,
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs")]

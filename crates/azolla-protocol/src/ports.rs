@@ -45,6 +45,8 @@ pub struct GenerationRequest<'a> {
     pub prompt: &'a str,
     /// What is left of the budget.
     pub remaining: Duration,
+    /// Retries under earlier claims of the same workorder: the limit is one for the whole run (B-4, O-1).
+    pub retries_before: u64,
     /// The base commit as files, if asked for.
     pub worktree: Option<&'a Path>,
     /// What an answer has to look like, where that is a JSON document.
@@ -78,6 +80,9 @@ pub trait Allowance: Send + Sync {
 
     /// Replaces what was set aside by what the call did cost. What is never settled stays set aside.
     fn settle(&self, reservation: Reservation, spent: Spending);
+
+    /// Told all that was counted so far, whenever it changed: work that is dropped in the middle returns nothing (B-3).
+    fn counted(&self, _usage: &Usage) {}
 }
 
 /// What was set aside for one call.
@@ -109,6 +114,19 @@ pub struct Wait {
     pub reason: String,
     /// How long.
     pub time: Duration,
+    /// Who asks for it.
+    pub source: WaitSource,
+}
+
+/// Who asks for time: what helps depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitSource {
+    /// The provider, which has to be left alone.
+    Provider,
+    /// A cap of the day, which is on record where it was reached.
+    Cap,
+    /// The account itself, which cannot be used now.
+    Ledger,
 }
 
 /// What came back, and what it cost.
@@ -163,6 +181,8 @@ named_enum! {
         Retries = "RETRIES",
         /// A cap of the run or the objective.
         Cap = "CAP",
+        /// The prompt does not fit the model: another attempt, which would have a larger one, would fail alike (O-1).
+        PromptTooLarge = "PROMPT_TOO_LARGE",
         /// Anything else.
         Other = "OTHER",
     }

@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use azolla_protocol::{AnswerForm, Diazotroph, Generation, GenerationOutcome, GenerationRequest, Usage};
+use azolla_protocol::{
+    AnswerForm, Diazotroph, Generation, GenerationOutcome, GenerationRequest, Spending, Usage,
+};
 
 use crate::clock::ManualClock;
 
@@ -18,6 +20,8 @@ pub struct ScriptedDiazotroph {
     answers: Mutex<VecDeque<Answer>>,
     calls: AtomicU64,
     prompts: Mutex<Vec<String>>,
+    retries_before: Mutex<Vec<u64>>,
+    form: Mutex<AnswerForm>,
     /// Moved by so much while an answer is made.
     takes: Mutex<Option<(ManualClock, i64)>>,
 }
@@ -29,6 +33,8 @@ pub enum Answer {
     Outcome(GenerationOutcome),
     /// Never returns.
     Hang,
+    /// Spends this, and never returns.
+    HangAfter(Usage),
 }
 
 impl ScriptedDiazotroph {
@@ -40,7 +46,14 @@ impl ScriptedDiazotroph {
     /// Answers with these, in order.
     pub fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let answers = Mutex::new(answers.into_iter().collect());
-        Self { answers, calls: AtomicU64::new(0), prompts: Mutex::default(), takes: Mutex::default() }
+        Self {
+            answers,
+            calls: AtomicU64::new(0),
+            prompts: Mutex::default(),
+            retries_before: Mutex::default(),
+            form: Mutex::new(AnswerForm::Diff),
+            takes: Mutex::default(),
+        }
     }
 
     /// Makes every answer take so long, by this clock.
@@ -56,6 +69,16 @@ impl ScriptedDiazotroph {
     /// Returns the prompts that it got.
     pub fn prompts(&self) -> Vec<String> {
         self.prompts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns how many retries there had been before each call.
+    pub fn retries_before(&self) -> Vec<u64> {
+        self.retries_before.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes it one that answers in this form.
+    pub fn answer_in(&self, form: AnswerForm) {
+        *self.form.lock().unwrap_or_else(PoisonError::into_inner) = form;
     }
 
     fn next(&self) -> Answer {
@@ -75,7 +98,7 @@ impl Diazotroph for ScriptedDiazotroph {
     }
 
     fn answer_form(&self) -> AnswerForm {
-        AnswerForm::Diff
+        *self.form.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn generate<'a>(
@@ -85,11 +108,22 @@ impl Diazotroph for ScriptedDiazotroph {
         Box::pin(async move {
             self.calls.fetch_add(1, Ordering::SeqCst);
             self.prompts.lock().unwrap_or_else(PoisonError::into_inner).push(request.prompt.to_owned());
+            let before = request.retries_before;
+            self.retries_before.lock().unwrap_or_else(PoisonError::into_inner).push(before);
             if let Some((clock, ms)) = &*self.takes.lock().unwrap_or_else(PoisonError::into_inner) {
                 clock.advance(*ms);
             }
             match self.next() {
                 Answer::Hang => std::future::pending().await,
+                Answer::HangAfter(usage) => {
+                    let tokens = usage.input_tokens + usage.output_tokens;
+                    let spent = Spending { tokens, cost_microusd: usage.cost_microusd };
+                    if let Ok(reservation) = request.allowance.reserve(spent) {
+                        request.allowance.settle(reservation, spent);
+                    }
+                    request.allowance.counted(&usage);
+                    std::future::pending().await
+                }
                 Answer::Outcome(outcome) => Generation {
                     outcome,
                     usage: Usage { requests: 1, ..Usage::default() },

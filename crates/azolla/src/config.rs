@@ -103,12 +103,12 @@ impl Config {
     }
 
     /// Returns the providers for which caps on money cannot hold, where there is such a cap.
-    pub(crate) fn unpriced(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn unpriced(&self) -> impl Iterator<Item = (&str, &ProviderConfig)> {
         let is_capped = [&limits::RUN_USD, &limits::OBJECTIVE_USD, &limits::DAY_USD]
             .iter()
             .any(|cap| self.limits.get(cap) > 0);
         let unpriced = self.providers.iter().filter(move |(_, provider)| is_capped && !provider.is_priced());
-        unpriced.map(|(name, _)| name.as_str())
+        unpriced.map(|(name, provider)| (name.as_str(), provider))
     }
 
     /// Returns an azolla by its id.

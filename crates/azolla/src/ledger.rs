@@ -13,7 +13,7 @@ use std::{
 };
 
 use azolla_control_plane::spending::{Ledger, RunAccount};
-use azolla_protocol::{Allowance, Clock, Reservation, Spending, Timestamp, Wait, Withheld};
+use azolla_protocol::{Allowance, Clock, Reservation, Spending, Timestamp, Wait, WaitSource, Withheld};
 
 use crate::{
     config::Limits,
@@ -34,6 +34,8 @@ struct Books {
     clock: Arc<dyn Clock>,
     /// Opened at the first answer, and again where it failed or another file has taken its place.
     open: Mutex<Option<Open>>,
+    /// Why and when the last write failed, if it did. It is on no record, and what only reads goes well all the same.
+    failed: Mutex<Option<(Timestamp, Wait)>>,
 }
 
 struct Open {
@@ -44,6 +46,10 @@ struct Open {
 /// How long work waits for an account that cannot be used.
 const UNUSABLE: Duration = Duration::from_secs(60);
 
+/// The shortest time that a provider is left alone. One that asks for less would be asked again and again: a wait counts
+/// neither as a retry nor as a claim.
+const HOLD_MIN: Duration = Duration::from_secs(60);
+
 /// The longest time that a provider is left alone. What says more is a mistake, or the clock was.
 const HOLD_MAX: Duration = Duration::from_secs(8 * 86_400);
 
@@ -53,13 +59,16 @@ const REASON_CHARS_MAX: usize = 500;
 impl HomeLedger {
     /// Makes the account in the home store at `path`, with the caps that are configured.
     pub(crate) fn new(path: PathBuf, caps: Limits, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Books { path, caps, clock, open: Mutex::new(None) }))
+        Self(Arc::new(Books { path, caps, clock, open: Mutex::default(), failed: Mutex::default() }))
     }
 }
 
 impl Ledger for HomeLedger {
     fn waits(&self, provider: &str) -> Option<Wait> {
         let now = self.0.clock.now();
+        if let Some(wait) = self.0.failed(now) {
+            return Some(wait);
+        }
         match self.0.with(|home| waiting(home, &self.0.caps, provider, now)) {
             Ok(waiting) => waiting.map(|waiting| waiting.wait(now)),
             Err(error) => Some(unusable(&error)),
@@ -77,6 +86,11 @@ impl Ledger for HomeLedger {
     }
 
     fn hold(&self, provider: &str, wait: &Wait) {
+        // A wait that a cap of ours asked for is on record already, with what lifts it, and one that the account asked
+        // for is none of the provider's.
+        if wait.source != WaitSource::Provider {
+            return;
+        }
         let now = self.0.clock.now();
         // Where this fails, the provider says it again at the next call.
         let _ = self.0.write(|account| hold(account, provider, wait, now));
@@ -112,12 +126,25 @@ impl Books {
     }
 
     fn write<T>(&self, work: impl FnOnce(&Account<'_>) -> Result<T, HomeError>) -> Result<T, HomeError> {
-        self.with(|home| {
+        let done = self.with(|home| {
             let account = home.account()?;
             let done = work(&account)?;
             account.commit()?;
             Ok(done)
-        })
+        });
+        let failed = done.as_ref().err().map(|error| (self.clock.now(), unusable(error)));
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        done
+    }
+
+    /// Returns what is left of the time in which an account that could not be written is not tried again.
+    fn failed(&self, now: Timestamp) -> Option<Wait> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, wait) = failed.as_ref()?;
+        // A time before that is one of a clock that was ahead (T36): it holds nothing back.
+        let since = u64::try_from(now.as_millisecond() - at.as_millisecond()).ok()?;
+        let time = wait.time.checked_sub(Duration::from_millis(since)).filter(|left| !left.is_zero())?;
+        Some(Wait { time, ..wait.clone() })
     }
 
     fn with<T>(&self, work: impl FnOnce(&Home) -> Result<T, HomeError>) -> Result<T, HomeError> {
@@ -140,14 +167,9 @@ impl Books {
     }
 }
 
-/// Notes that a provider is to be left alone. A wait that a cap of ours asked for is on record already, with what lifts
-/// it.
+/// Notes that a provider is to be left alone.
 fn hold(account: &Account<'_>, provider: &str, wait: &Wait, now: Timestamp) -> Result<(), HomeError> {
-    let holds = account.holds(provider)?;
-    if holds.iter().any(|hold| hold.cap.is_some() && wait.reason.contains(&hold.reason)) {
-        return Ok(());
-    }
-    let ms = i64::try_from(wait.time.min(HOLD_MAX).as_millis()).unwrap_or(i64::MAX);
+    let ms = i64::try_from(wait.time.clamp(HOLD_MIN, HOLD_MAX).as_millis()).unwrap_or(i64::MAX);
     let reason = wait.reason.chars().take(REASON_CHARS_MAX).collect();
     account.hold(provider, &Hold { cap: None, need: 0, until: now.plus_ms(ms), reason })
 }
@@ -157,7 +179,7 @@ fn unusable(error: &HomeError) -> Wait {
     if let Some(cause) = std::error::Error::source(error) {
         reason = format!("{reason}: {cause}");
     }
-    Wait { reason, time: UNUSABLE }
+    Wait { reason, time: UNUSABLE, source: WaitSource::Ledger }
 }
 
 #[cfg(test)]

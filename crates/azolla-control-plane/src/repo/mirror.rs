@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use azolla_process::remove_tree;
+
 use super::{
     RepositoryError,
     git::{FETCH_TIME, unavailable},
@@ -164,10 +166,10 @@ impl Mirror {
             fs::create_dir_all(binary.join(directory))?;
         }
         for path in ["hooks", "config.worktree", "commondir", "objects/info/alternates", "info/grafts"] {
-            remove(&self.directory.join(path))?;
+            remove_tree(&self.directory.join(path))?;
         }
         for path in ["hooks", "config.worktree", "commondir"] {
-            remove(&binary.join(path))?;
+            remove_tree(&binary.join(path))?;
         }
         put(&self.directory.join("config"), config)?;
         put(&self.directory.join("info/attributes"), ATTRIBUTES)?;
@@ -213,7 +215,7 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
         return Ok(());
     }
     if !is_plain {
-        remove(path)?;
+        remove_tree(path)?;
     }
     let directory = path.parent().expect("every file of the mirror is in a directory");
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
@@ -226,21 +228,8 @@ fn put(path: &Path, text: &str) -> io::Result<()> {
 fn make(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_file() => return Ok(()),
-        Ok(_) => remove(path)?,
+        Ok(_) => remove_tree(path)?,
         Err(_) => {}
     }
     fs::OpenOptions::new().append(true).create(true).open(path).map(drop)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        // Another process may be putting the same mirror right.
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

@@ -12,6 +12,8 @@ use std::{
     },
 };
 
+use azolla_process::remove_tree;
+
 use super::{RepositoryError, git::unavailable};
 
 const LOCK: &str = "lock";
@@ -169,30 +171,8 @@ fn remove_place(place: &Path) -> bool {
     let entries = fs::read_dir(place).into_iter().flatten().flatten();
     // Beside the lock there are few files, and one directory that may be large.
     for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        remove_tree(&entry.path());
+        // What stays is met again below.
+        let _ = remove_tree(&entry.path());
     }
-    remove_tree(place)
-}
-
-/// Removes a directory and what is in it, also where a worker took away its own rights; links are not followed. Tells
-/// whether it is gone.
-fn remove_tree(directory: &Path) -> bool {
-    if fs::symlink_metadata(directory).is_err() || fs::remove_dir_all(directory).is_ok() {
-        return true;
-    }
-    give_rights(directory);
-    fs::remove_dir_all(directory).is_ok() || fs::remove_file(directory).is_ok()
-}
-
-fn give_rights(directory: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        // What cannot be changed stays; the removal after this says so.
-        let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
-        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
-        waiting.extend(
-            entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()),
-        );
-    }
+    remove_tree(place).is_ok()
 }

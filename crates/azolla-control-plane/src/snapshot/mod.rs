@@ -2,7 +2,7 @@
 
 mod class;
 mod contents;
-mod form;
+pub(crate) mod form;
 mod listing;
 mod nearness;
 pub mod patch;

@@ -75,7 +75,8 @@ pub fn query(stored: &StoredObjective, earlier: &[EarlierAttempt]) -> Query {
 
 /// Builds the snapshot. Pure: the same inputs give the same bytes.
 pub fn build(inputs: &PatchInputs<'_>, now: Timestamp) -> Result<ContextSnapshot, PromptTooLarge> {
-    let (objective, answer) = (objective_part(inputs), answer_part(inputs.form));
+    let (objective, answer) =
+        (objective_part(inputs), answer_part(inputs.form, &inputs.stored.objective.title));
     let bytes_max = usize::try_from(inputs.prompt_bytes).unwrap_or(usize::MAX);
     let repository_max = usize::try_from(inputs.repository_bytes).unwrap_or(usize::MAX);
     let left = bytes_max.saturating_sub(objective.len() + answer.len());

@@ -1,6 +1,7 @@
 //! Runner Worker: one CREATED workorder gets its one output_bundle, whatever happens (PF-6, B-3).
 
 mod bundle;
+mod meter;
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -14,7 +15,10 @@ use azolla_protocol::{
 use azolla_substrate::{Commit, Release, StoredWorkorder, SubstrateError, Write};
 use tokio::time::timeout;
 
-use self::bundle::{Subject, bundle, usage_record};
+use self::{
+    bundle::{Subject, bundle, usage_record},
+    meter::Meter,
+};
 use crate::{
     context::{Tick, WorkerContext, WorkerError, between},
     generation::{self, Work, Worked, Yield},
@@ -32,14 +36,25 @@ const GRACE: Duration = Duration::from_secs(2);
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut tick = Tick::Idle;
     let workorders = ctx.read().created_workorders(CANDIDATES).await?;
-    // A quota or a cap of the day: workorders wait unclaimed, and cost nothing.
-    if let Some(first) = workorders.first()
-        && let Some(wait) = ctx.ledger.waits(ctx.diazotroph.provider())
-    {
-        ctx.show(&first.workorder.objective_id, format!("waiting: {}", wait.reason), Some(wait.time));
+    if workorders.is_empty() {
         return Ok(tick);
     }
+    // A quota or a cap of the day: workorders wait unclaimed, and cost nothing.
+    let mut held_back = ctx.ledger.waits(ctx.diazotroph.provider()).map(|wait| (wait, false));
     for stored in workorders {
+        if let Some((wait, is_shown)) = &mut held_back
+            && !ends_unasked(ctx, &stored).await?
+        {
+            if !*is_shown {
+                ctx.show(
+                    &stored.workorder.objective_id,
+                    format!("waiting: {}", wait.reason),
+                    Some(wait.time),
+                );
+                *is_shown = true;
+            }
+            continue;
+        }
         let resource = ResourceRef::from(&stored.workorder.work_order_id);
         if let Some(wait) = ctx.backoff.wait(&resource) {
             tick = tick.or_wait(wait);
@@ -69,6 +84,18 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     Ok(tick)
 }
 
+/// Tells whether a workorder ends without anybody being asked: it was cancelled (S-m), its claims are used up (W-7), or
+/// its budget is (B-2). `run` says which.
+async fn ends_unasked(ctx: &WorkerContext, stored: &StoredWorkorder) -> Result<bool, SubstrateError> {
+    if stored.claim_count >= ctx.settings.claims_without_outcome_max
+        || stored.budget_consumed_ms >= stored.workorder.budget_ms
+    {
+        return Ok(true);
+    }
+    let objective = ctx.read().objective(&stored.workorder.objective_id).await?;
+    Ok(objective.is_some_and(|stored| stored.objective.metadata.contains_key("cancel")))
+}
+
 async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Result<Tick, WorkerError> {
     let budget_ms = stored.workorder.budget_ms;
     let current = ctx.read().objective(&stored.workorder.objective_id).await?;
@@ -87,32 +114,45 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         let result = Yield::over_budget(budget_ms, "Earlier claims used all of it.");
         return finish(ctx, claim, &subject, result).await;
     }
+    // The limit of retries is one for all claims (O-1).
+    let before = ctx.read().usage_of(&subject.workorder.work_order_id).await?;
+    let retries_before = before.iter().fold(0_u64, |sum, usage| sum.saturating_add(usage.retries));
     let account = account(ctx, &subject.workorder);
-    let allowance = match ctx.ledger.begin(&account) {
-        Ok(allowance) => allowance,
+    let meter = match ctx.ledger.begin(&account) {
+        Ok(allowance) => Meter::new(allowance),
         Err(Withheld::Wait(wait)) => return wait_for(ctx, claim, &subject, &wait, None).await,
         Err(Withheld::Cap(reason)) => {
             return finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Cap.as_str()), reason))
                 .await;
         }
     };
-    let job = load(ctx, claim, subject).await?;
+    let job = match load(ctx, claim, subject).await {
+        Ok(job) => job,
+        Err(error) => {
+            ctx.ledger.end(&account, claim.grant.budget_consumed_ms);
+            return Err(error);
+        }
+    };
     let left = Duration::from_millis(remaining);
     // All of it is bounded: preparing and taking too, not only what the diazotroph does.
-    let show = |step: &str, limit| ctx.show(&job.subject.workorder.objective_id, step, limit);
+    let show = |step: &str, detail: Option<&str>, limit| {
+        ctx.show_detail(&job.subject.workorder.objective_id, step, detail, limit);
+    };
     let work = generation::generate(Work {
         repository: &*ctx.repository,
         diazotroph: &*ctx.diazotroph,
         attempt: &job.attempt,
-        prompt: &job.snapshot.full_prompt_text,
+        snapshot: &job.snapshot,
         budget_ms,
         remaining: left,
-        allowance: &*allowance,
+        retries_before,
+        allowance: &meter,
         show: &show,
         is_asked: &job.is_asked,
     });
     let work = timeout(left + GRACE, work);
-    let used = || job.is_asked.load(Ordering::Relaxed).then(|| Usage { requests: 1, ..Usage::default() });
+    // Asked once the work is over or dropped: a request that was under way is settled by then.
+    let used = || meter.usage(job.is_asked.load(Ordering::Relaxed));
     let result = match lease::hold(ctx, claim, &job.subject.workorder.objective_id, work).await {
         Held::Done(Ok(Ok(Worked::Done(result)))) => *result,
         Held::Done(Ok(Ok(Worked::Wait(wait, usage)))) => {
@@ -123,13 +163,17 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
             usage: used(),
             ..Yield::failed(Some(FailureKind::Setup.as_str()), format!("{what}\n{action}"))
         },
-        Held::Done(Ok(Err(error))) => return Err(error.into()),
+        Held::Done(Ok(Err(error))) => {
+            let error = WorkerError::from(error);
+            give_back(ctx, claim, &job.subject, used().as_ref(), Release::Failed).await?;
+            return Ok(back_off(ctx, claim, &job.subject.workorder.objective_id, &error));
+        }
         Held::Done(Err(_)) => Yield { usage: used(), ..Yield::over_budget(budget_ms, "") },
         Held::Cancelled => Yield { usage: used(), ..cancelled() },
-        // PF-6e: no further shared-state write.
+        // PF-6e: no further shared-state write. The time stays set aside, for whoever has the claim now.
         Held::Lost => return Ok(Tick::Advanced),
         Held::Stopping => {
-            lease::release(ctx, claim, Release::Unused).await?;
+            give_back(ctx, claim, &job.subject, used().as_ref(), Release::Unused).await?;
             return Ok(Tick::Idle);
         }
     };
@@ -156,20 +200,27 @@ async fn wait_for(
     usage: Option<&Usage>,
 ) -> Result<Tick, WorkerError> {
     ctx.show(&subject.workorder.objective_id, format!("waiting: {}", wait.reason), Some(wait.time));
+    give_back(ctx, claim, subject, usage, Release::Unused).await?;
+    Ok(Tick::Idle)
+}
+
+/// Gives a claim back without an outcome, with what was used under it on record (B-3) and its time accounted for.
+async fn give_back(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    subject: &Subject,
+    usage: Option<&Usage>,
+    release: Release,
+) -> Result<(), WorkerError> {
     let now = ctx.read().now().await?;
     ctx.ledger.end(&account(ctx, &subject.workorder), consumed(claim, now));
-    let Some(usage) = usage else {
-        lease::release(ctx, claim, Release::Unused).await?;
-        return Ok(Tick::Idle);
-    };
+    let Some(usage) = usage else { return Ok(lease::release(ctx, claim, release).await?) };
     let usage = Validated::new(usage_record(ctx, claim, subject, usage, now))?;
     let commit = Commit::new(ctx.commit_id(), Actor::Runner)
         .with(Write::RecordUsage(usage))
-        .with(Write::GiveBack(Release::Unused));
+        .with(Write::GiveBack(release));
     match lease::commit(ctx, claim, commit).await {
-        Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
-            Ok(Tick::Idle)
-        }
+        Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
@@ -192,9 +243,13 @@ async fn give_up_for_now(
     error: &WorkerError,
 ) -> Result<Tick, WorkerError> {
     lease::release(ctx, claim, Release::Failed).await?;
+    Ok(back_off(ctx, claim, objective_id, error))
+}
+
+fn back_off(ctx: &WorkerContext, claim: &Claim, objective_id: &ObjectiveId, error: &WorkerError) -> Tick {
     let wait = ctx.backoff.failed(&claim.grant.fence.resource);
     ctx.show(objective_id, format!("waiting: {error}"), Some(wait));
-    Ok(Tick::Waiting(wait))
+    Tick::Waiting(wait)
 }
 
 /// All that a claimed workorder needs.
@@ -235,7 +290,12 @@ async fn finish(
     if result.status == RunnerStatus::Completed && elapsed > subject.workorder.budget_ms {
         // By the store's clock, which is the one that counts (B-2).
         let over = Yield::over_budget(subject.workorder.budget_ms, &result.notes);
-        result = Yield { usage: result.usage, sandbox_mode: result.sandbox_mode, ..over };
+        result = Yield {
+            usage: result.usage,
+            sandbox_mode: result.sandbox_mode,
+            answer_form: result.answer_form,
+            ..over
+        };
     }
     let stored = match Validated::new(bundle(subject, &result, elapsed, now)) {
         Ok(bundle) => bundle,

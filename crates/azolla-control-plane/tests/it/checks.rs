@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -14,12 +15,13 @@ use azolla_control_plane::{
     repo::{GitRepository, GitSettings, PatchLimits},
 };
 use azolla_protocol::{
-    CheckSubject, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, ResourceRef, RunId,
+    CheckEvidence, CheckSubject, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, ResourceRef,
+    RunId,
 };
 use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World, world::REPO};
 use tempfile::TempDir;
 
-use crate::runner::workorder;
+use crate::{gate::pause, runner::workorder};
 
 mod confined;
 
@@ -34,14 +36,28 @@ struct Desk {
 
 impl Desk {
     async fn with_checks(scripts: &[&str]) -> Self {
+        Self::with(scripts, PATCH).await
+    }
+
+    /// Its check is a file, which the patch deletes.
+    async fn removing_its_check() -> Self {
+        let patch = "diff --git a/check b/check\ndeleted file mode 100755\n--- a/check\n+++ /dev/null\n@@ -1 +0,0 @@\n-#!/bin/sh\n";
+        let mut desk = Self::with(&["true"], patch).await;
+        desk.world.ctx.settings.checks[0].command = vec!["./check".into()];
+        desk
+    }
+
+    async fn with(scripts: &[&str], patch: &str) -> Self {
         let directory = TempDir::new().expect("a directory");
         let app = directory.path().join("app");
         fs::create_dir(&app).expect("a repository");
         fs::write(app.join("a.txt"), "one\n").expect("a file");
+        fs::write(app.join("check"), "#!/bin/sh\n").expect("a file");
+        fs::set_permissions(app.join("check"), fs::Permissions::from_mode(0o755)).expect("a mode");
         git(&app, &["init", "--quiet", "--initial-branch=main"]);
         git(&app, &["add", "--all"]);
         git(&app, &["commit", "--quiet", "--message=x"]);
-        let answer = Answer::Outcome(GenerationOutcome::Text(PATCH.to_owned()));
+        let answer = Answer::Outcome(GenerationOutcome::Text(patch.to_owned()));
         let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([answer])).await;
         let repository = GitRepository::open(GitSettings {
             repo: app.display().to_string(),
@@ -88,6 +104,21 @@ impl Desk {
     /// Lets the waiting check go on.
     fn go(&self) {
         fs::write(self.directory.path().join("go"), "").expect("a file");
+    }
+
+    /// Gates it, and returns why it is blocked and the one thing to do.
+    async fn refusal(&self) -> (String, String) {
+        assert_eq!(self.world.gate().await, Tick::Advanced);
+        assert_eq!(self.world.objective(&self.id).await.objective.status, ObjectiveStatus::Blocked);
+        let run = self.world.store.read().run_of(&workorder(&self.id, 1)).await.expect("a read");
+        let mut actions = pause(&self.world).await.prioritized_actions;
+        assert_eq!(actions.len(), 1, "{actions:?}");
+        (run.expect("a run").gate_reason, actions.remove(0))
+    }
+
+    async fn evidence(&self) -> Vec<CheckEvidence> {
+        let id = RunId::of(&workorder(&self.id, 1));
+        self.world.store.read().evidence_of(&id).await.expect("a read").expect("evidence").checks
     }
 
     fn branch(&self) -> String {
@@ -166,6 +197,63 @@ async fn pf7_a_check_cannot_change_what_the_next_one_sees() {
     assert_eq!(checks[0].tree, checks[1].tree);
     assert_ne!(checks[0].tree, checks[2].tree);
     assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Done);
+}
+
+/// PF-7, PF-8: what cannot be started is no failure of the base, and the one action names what is missing.
+#[tokio::test]
+async fn pf8_a_check_that_cannot_start_waits_for_the_operator_with_what_is_missing() {
+    let mut desk = Desk::with_checks(&["true", "exit 3"]).await;
+    desk.world.ctx.settings.checks[0].command = vec!["no-such-tool".into(), "--all".into()];
+    let reason =
+        "the checks cannot be run: check check-0 cannot be started: no-such-tool was not found on PATH";
+    let action =
+        format!("Install no-such-tool, or correct check check-0; then: azolla objective retry {}", desk.id);
+    assert_eq!(desk.refusal().await, (reason.to_owned(), action));
+    let checks = desk.evidence().await;
+    let seen: Vec<_> =
+        checks.iter().map(|check| (check.subject, check.exit_code, check.sandbox_mode.as_str())).collect();
+    let patched = CheckSubject::Patched;
+    assert_eq!(seen, [(patched, None, "not run"), (patched, Some(3), "bubblewrap+landlock")]);
+}
+
+/// R11: a sandbox that cannot be made is not put down to the patch or to its base.
+#[tokio::test]
+async fn r11_a_sandbox_that_cannot_be_made_waits_for_the_operator() {
+    let mut desk = Desk::with_checks(&["true"]).await;
+    let missing = desk.directory.path().join("no-such-cache");
+    desk.world.ctx.settings.sandbox.write.push(missing.clone());
+    let (reason, action) = desk.refusal().await;
+    let place = missing.display().to_string();
+    assert!(reason.starts_with("the checks cannot be run: check check-0 cannot be started: "), "{reason}");
+    assert!(reason.contains(&place) && action.contains(&place), "{reason}: {action}");
+    assert!(action.ends_with(&format!("; then: azolla objective retry {}", desk.id)), "{action}");
+    assert!(desk.evidence().await.iter().all(|check| check.sandbox_mode == "not run"));
+}
+
+/// PF-8: a program of the repository's that is on neither side is missing; nobody took it away.
+#[tokio::test]
+async fn pf8_a_check_that_is_on_no_side_is_told_as_missing() {
+    let mut desk = Desk::with_checks(&["true"]).await;
+    desk.world.ctx.settings.checks[0].command = vec!["./scripts/check".into()];
+    let (reason, action) = desk.refusal().await;
+    assert!(reason.ends_with("cannot be started: ./scripts/check is not in the repository"), "{reason}");
+    assert!(action.starts_with("Add ./scripts/check, or correct check check-0; then: "), "{action}");
+    assert_eq!(desk.evidence().await.len(), 2);
+}
+
+/// PF-8: a patch that takes its own check away fails by itself, and the next attempt is told so.
+#[tokio::test]
+async fn pf8_a_patch_that_removes_its_check_fails_for_that() {
+    let desk = Desk::removing_its_check().await;
+    desk.world.gate().await;
+    let run = desk.world.store.read().run_of(&workorder(&desk.id, 1)).await.expect("a read").expect("a run");
+    assert_eq!(
+        (run.gate_result, run.gate_reason.as_str()),
+        (GateResult::Fail, "check check-0 cannot be started: ./check is not in the repository")
+    );
+    assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Todo);
+    let modes: Vec<_> = desk.evidence().await.into_iter().map(|check| check.sandbox_mode).collect();
+    assert_eq!(modes, ["not run", "bubblewrap+landlock"]);
 }
 
 fn which(name: &str) -> PathBuf {

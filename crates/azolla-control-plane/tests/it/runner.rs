@@ -1,15 +1,15 @@
 //! Runner: PF-6, every way out, and one bundle per workorder whatever happens.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use azolla_control_plane::Tick;
 use azolla_protocol::{
-    EventId, FailureKind, GenerationOutcome, LeaseLength, ObjectiveId, OutputBundle, ResourceRef,
-    RunnerStatus, Timestamp, WorkOrderId, WorkorderStatus,
+    AnswerForm, EventId, FailureKind, GenerationOutcome, LeaseLength, ObjectiveId, OutputBundle, ResourceRef,
+    RunnerStatus, Timestamp, Usage, WorkOrderId, WorkorderStatus,
 };
 use azolla_testkit::{
     Answer, Backend, MemoryRepository, PatchCycle, ScriptedDiazotroph, World, cycle::LEASE_MS,
-    diazotroph::PATCH, repository::BROKEN_PATCH,
+    diazotroph::PATCH, repository::BROKEN_PATCH, world::ScriptedLedger,
 };
 
 pub(crate) fn workorder(id: &ObjectiveId, entry: u64) -> WorkOrderId {
@@ -289,4 +289,106 @@ async fn w7_b3_a_workorder_that_cannot_be_loaded_ends_in_a_bundle() {
     let bundle = world.store.read().output_of(&work_order_id).await.expect("a read").expect("its bundle");
     assert_eq!(bundle.metadata.more["failure"], "POISON");
     assert_eq!(world.diazotroph().calls(), 0);
+}
+
+/// A provider that has counted this when it is dropped.
+fn dropped() -> Usage {
+    Usage {
+        model: Some("m-1".into()),
+        requests: 3,
+        retries: 2,
+        input_tokens: 500,
+        output_tokens: 40,
+        cost_microusd: Some(1_234),
+    }
+}
+
+async fn assert_recorded(world: &World, id: &ObjectiveId) {
+    let all = world.store.read().usage_of(&workorder(id, 1)).await.expect("a read");
+    let Usage { model, requests, retries, input_tokens, output_tokens, cost_microusd } = dropped();
+    let [usage] = all.as_slice() else { panic!("{all:?} is not one record") };
+    assert_eq!((usage.model.clone(), usage.requests, usage.retries), (model, requests, retries));
+    let tokens = (usage.input_tokens, usage.output_tokens);
+    assert_eq!((tokens, usage.cost_microusd), ((input_tokens, output_tokens), cost_microusd));
+}
+
+/// B-3, O-1: a run that is asked to stop leaves what it cost on record and its time in the account, and its retries
+/// count for the next claim.
+#[tokio::test]
+async fn b3_o1_what_a_stopped_run_used_is_recorded_and_counts_for_the_next_claim() {
+    let answers = [Answer::HangAfter(dropped()), Answer::Outcome(GenerationOutcome::Text(PATCH.into()))];
+    let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new(answers)).await;
+    let ledger = Arc::new(ScriptedLedger::default());
+    world.ctx.ledger = ledger.clone();
+    let id = world.scheduled().await;
+    let stop = async {
+        while world.diazotroph().calls() == 0 {
+            tokio::task::yield_now().await;
+        }
+        world.stop.send_replace(true);
+    };
+    let (tick, ()) = tokio::join!(world.runner(), stop);
+    assert_eq!(tick, Tick::Idle);
+    assert_recorded(&world, &id).await;
+    assert_eq!(ledger.ended.lock().expect("one thread").len(), 1);
+    let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it");
+    assert_eq!((stored.workorder.status, stored.claim_count), (WorkorderStatus::Created, 0));
+    world.stop.send_replace(false);
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(world.diazotroph().retries_before(), [0, 2]);
+    assert_eq!(ledger.ended.lock().expect("one thread").len(), 2);
+}
+
+/// B-3: so does one that is cancelled, and one that is dropped at the end of its budget.
+#[tokio::test]
+async fn b3_what_a_run_used_that_was_dropped_is_recorded() {
+    let mut world =
+        World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::HangAfter(dropped())])).await;
+    world.ctx.settings.budget_patch_ms = 50;
+    let id = world.scheduled().await;
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_recorded(&world, &id).await;
+    assert_eq!(bundle(&world, &id).await.metadata.usage["input_tokens"], 500);
+
+    let mut world =
+        World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::HangAfter(dropped())])).await;
+    world.ctx.settings.lease = LeaseLength::new(SHORT_LEASE_MS).expect("a lease");
+    let id = world.scheduled().await;
+    let cancel = async {
+        while world.diazotroph().calls() == 0 {
+            tokio::task::yield_now().await;
+        }
+        world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    };
+    let (tick, ()) = tokio::join!(world.runner(), cancel);
+    assert_eq!(tick, Tick::Advanced);
+    assert_recorded(&world, &id).await;
+}
+
+/// PF-6: a worker that answers in another form than the one that the snapshot was built for is asked in its own.
+#[tokio::test]
+async fn pf6_a_worker_of_another_kind_is_asked_in_its_own_form() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.diazotroph().answer_in(AnswerForm::WholeFile);
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.more["answer_form"], "whole-file");
+    let prompt = world.diazotroph().prompts().pop().expect("it was asked");
+    assert!(prompt.starts_with("# Objective\n\nRound half up\n"), "{prompt}");
+    assert!(prompt.contains("Answer with every file that changes, whole"), "{prompt}");
+    assert!(!prompt.contains("unified diff"), "{prompt}");
+}
+
+/// B-3: a number that no document can hold is told as far as it can be; the run has its bundle all the same.
+#[tokio::test]
+async fn b3_a_provider_that_tells_absurd_numbers_loses_no_result() {
+    let absurd =
+        Usage { requests: 1, input_tokens: 1 << 60, cost_microusd: Some(u64::MAX), ..Usage::default() };
+    let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::HangAfter(absurd)])).await;
+    world.ctx.settings.budget_patch_ms = 50;
+    let id = world.scheduled().await;
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.usage["input_tokens"], 1_000_000_000_000u64);
+    let usage = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
+    assert_eq!(usage[0].cost_microusd, Some(1_000_000_000_000));
 }

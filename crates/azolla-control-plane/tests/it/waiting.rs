@@ -4,14 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use azolla_control_plane::Tick;
 use azolla_protocol::{
-    GenerationOutcome, ObjectiveStatus, PauseReason, RunnerStatus, Wait, Withheld, WorkorderStatus,
+    Actor, GenerationOutcome, ObjectiveStatus, PauseReason, RunnerStatus, Wait, WaitSource, Withheld,
+    WorkorderStatus,
 };
-use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World, diazotroph::PATCH, world::ScriptedLedger};
+use azolla_substrate::Release;
+use azolla_testkit::{
+    Answer, Backend, ScriptedDiazotroph, World, cycle::LEASE_MS, diazotroph::PATCH, world::ScriptedLedger,
+};
 
 use crate::runner::{bundle, workorder};
 
 fn quota() -> Wait {
-    Wait { reason: "no quota is left".into(), time: Duration::from_secs(900) }
+    Wait { reason: "no quota is left".into(), time: Duration::from_secs(900), source: WaitSource::Provider }
 }
 
 async fn world(answers: impl IntoIterator<Item = Answer>) -> (World, Arc<ScriptedLedger>) {
@@ -48,6 +52,48 @@ async fn b4_a_quota_is_waited_for_and_the_same_workorder_goes_on() {
     world.gate().await;
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);
     assert_eq!(ledger.ended.lock().expect("one thread").len(), 5);
+}
+
+/// S-m, B-2, W-7: what ends without asking anybody does not wait until somebody can be asked.
+#[tokio::test]
+async fn sm_a_cancelled_run_ends_while_its_provider_is_left_alone() {
+    let (world, ledger) = world([patch()]).await;
+    let id = world.scheduled().await;
+    *ledger.waits.lock().expect("one thread") = Some(quota());
+    assert_eq!(world.runner().await, Tick::Idle);
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.more["failure"], "CANCELLED");
+    assert_eq!(world.diazotroph().calls(), 0);
+}
+
+#[tokio::test]
+async fn b2_a_budget_that_is_used_up_ends_while_its_provider_is_left_alone() {
+    let (mut world, ledger) = world([patch()]).await;
+    world.ctx.settings.budget_patch_ms = 30_000;
+    let id = world.scheduled().await;
+    let fence = world.store.granted(&(&workorder(&id, 1)).into()).await.fence;
+    world.store.advance(30_000).await;
+    let released = world.store.store.release_claim(&fence, Release::Unused, Actor::Runner).await;
+    released.expect("given back");
+    *ledger.waits.lock().expect("one thread") = Some(quota());
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::BudgetExhausted);
+    assert_eq!(world.diazotroph().calls(), 0);
+}
+
+#[tokio::test]
+async fn w7_a_poisoned_workorder_ends_while_its_provider_is_left_alone() {
+    let (world, ledger) = world([patch()]).await;
+    let id = world.scheduled().await;
+    for _ in 0..3 {
+        world.store.granted(&(&workorder(&id, 1)).into()).await;
+        world.store.advance(LEASE_MS).await;
+    }
+    *ledger.waits.lock().expect("one thread") = Some(quota());
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.more["failure"], "POISON");
+    assert_eq!(world.diazotroph().calls(), 0);
 }
 
 /// A cap of the day: the workorder waits unclaimed, and events wait unprocessed.

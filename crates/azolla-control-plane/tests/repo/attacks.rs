@@ -432,3 +432,33 @@ async fn t3_pf6_refused_edits_are_kept_as_text() {
         assert!(attempted.contains(part), "{part}: {attempted}");
     }
 }
+
+/// Makes nested directories from the innermost outwards, so that no path gets long.
+fn nest(place: &std::path::Path, depth: usize) {
+    let name = |n: usize| place.join(format!("nest{n}"));
+    std::fs::create_dir(name(0)).unwrap();
+    for n in 1..=depth {
+        std::fs::create_dir(name(n)).unwrap();
+        std::fs::rename(name(n - 1), name(n).join("d")).unwrap();
+    }
+}
+
+#[test]
+fn t30_a_worktree_with_forty_thousand_nested_directories_is_removed() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let world = World::new();
+    let (repository, worktree) = runtime.block_on(async {
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        nest(worktree.path(), 40_000);
+        let taken = repository.take(&attempt, Candidate::Edits(&worktree)).await;
+        assert!(taken.is_err(), "{taken:?}");
+        (repository, worktree)
+    });
+    let place = worktree.path().parent().unwrap().to_owned();
+    assert!(place.is_dir());
+    // Outside the runtime, so that it is gone when this returns.
+    drop(worktree);
+    assert!(!place.exists());
+    drop(repository);
+}

@@ -83,6 +83,7 @@ impl<'a> Account<'a> {
         let reservation = self.allowance.reserve(most.spending(self.prices))?;
         self.open = Some((reservation, Tokens::default()));
         self.usage.requests += 1;
+        self.allowance.counted(&self.usage);
         Ok(())
     }
 
@@ -102,11 +103,13 @@ impl<'a> Account<'a> {
         self.usage.cost_microusd =
             self.usage.cost_microusd.map(|cost| cost.saturating_add(spent.cost_microusd.unwrap_or(0)));
         self.allowance.settle(reservation, spent);
+        self.allowance.counted(&self.usage);
     }
 
     /// Counts a retry.
     pub(super) fn retry(&mut self) {
         self.usage.retries += 1;
+        self.allowance.counted(&self.usage);
     }
 
     /// Returns what was counted.

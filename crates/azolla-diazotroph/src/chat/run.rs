@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azolla_protocol::{FailureKind, Generation, GenerationOutcome, GenerationRequest, Wait};
+use azolla_protocol::{FailureKind, Generation, GenerationOutcome, GenerationRequest, Wait, WaitSource};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     backoff,
     json::{Shape, Unfit},
     progress::Progress,
-    trouble::{Final, Passing, SAT_THROUGH_MAX, Sort},
+    trouble::{Final, Passing, SAT_THROUGH_MAX, Sort, WAIT_MIN},
 };
 
 /// What is said where an answer is to be JSON.
@@ -140,12 +140,14 @@ impl<W: Wire> Run<'_, W> {
 
     /// Waits before another try, or says why there is none.
     async fn pause(&mut self, passing: Passing) -> Result<(), GenerationOutcome> {
-        let retries = self.account.usage().retries;
+        // The limit is one for all claims of a run (O-1).
+        let retries = self.request.retries_before.saturating_add(self.account.usage().retries);
         let left = self.deadline.saturating_duration_since(Instant::now());
         if let Some(time) = passing.after.filter(|after| *after > SAT_THROUGH_MAX || *after >= left) {
+            let time = time.max(WAIT_MIN);
             let reason =
                 format!("{}; it may be asked again in {} s", passing.cause, time.as_secs_f64().ceil());
-            return Err(GenerationOutcome::Wait(Wait { reason, time }));
+            return Err(GenerationOutcome::Wait(Wait { reason, time, source: WaitSource::Provider }));
         }
         if retries >= self.chat.common.retries_max {
             return Err(self.used_up(&passing, retries));

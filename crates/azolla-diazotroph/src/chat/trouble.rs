@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use azolla_protocol::{FailureKind, Wait};
+use azolla_protocol::{FailureKind, Wait, WaitSource};
 use reqwest::StatusCode;
 
 use super::words::ErrorWords;
 
 /// Where a provider has no quota left and does not say until when.
 const QUOTA_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// The shortest wait that goes on later: what is asked for again and again is no wait.
+pub(super) const WAIT_MIN: Duration = Duration::from_secs(60);
 
 /// The longest wait that a run sits through; after more than that it goes on later.
 pub(super) const SAT_THROUGH_MAX: Duration = Duration::from_secs(60);
@@ -116,8 +119,14 @@ impl Trouble {
             format!("the server answers {}{place}{}", status.as_u16(), words.after_colon())
         };
         if words.is_about_quota(status) {
-            let reason = format!("the provider has no quota left: {}", told());
-            return Self::Wait(Wait { reason, time: after.unwrap_or(QUOTA_WAIT) });
+            let what = if words.is_about_billing(status) {
+                "the account at the provider needs attention (credit or billing)"
+            } else {
+                "the provider has no quota left"
+            };
+            let reason = format!("{what}: {}", told());
+            let time = after.unwrap_or(QUOTA_WAIT).max(WAIT_MIN);
+            return Self::Wait(Wait { reason, time, source: WaitSource::Provider });
         }
         match status.as_u16() {
             // 409 is a conflict between requests at the server, 425 asks to come again: both pass.
@@ -127,7 +136,7 @@ impl Trouble {
             _ if words.is_about_size(status) => {
                 let what = format!("the prompt is too large for the model: {}", told());
                 let next = "take a model with a larger context, or lower the prompt size limit".to_owned();
-                Self::Final(Final::with_next(FailureKind::Other, what, next))
+                Self::Final(Final::with_next(FailureKind::PromptTooLarge, what, next))
             }
             400 | 404 | 422 if words.is_about_the_model(status) => Self::NoModel(words),
             _ => Self::Rejected { status, words },

@@ -123,6 +123,22 @@ impl ErrorWords {
         status.as_u16() == 402 || is_code || is_said
     }
 
+    /// Tells whether it is the account that has to be seen to: time alone does not bring money.
+    pub(super) fn is_about_billing(&self, status: StatusCode) -> bool {
+        const WORDS: [&str; 6] = [
+            "credit balance",
+            "insufficient balance",
+            "out of credits",
+            "spend limit",
+            "spending limit",
+            "billing",
+        ];
+        let message = self.message.to_ascii_lowercase();
+        status == StatusCode::PAYMENT_REQUIRED
+            || [&self.kind, &self.code].iter().any(|name| name.starts_with("billing"))
+            || WORDS.iter().any(|words| message.contains(words))
+    }
+
     /// Tells whether the question is too large.
     pub(super) fn is_about_size(&self, status: StatusCode) -> bool {
         const WORDS: [&str; 6] = [

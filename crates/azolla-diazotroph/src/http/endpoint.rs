@@ -79,6 +79,12 @@ impl Endpoint {
     }
 }
 
+/// Tells whether the server of a base URL is on this machine, or which rule the URL breaks (T28). These are the rules
+/// that a provider is made by; the URL itself is not repeated.
+pub fn check_base_url(base_url: &str) -> Result<bool, String> {
+    Endpoint::new(base_url).map(|endpoint| endpoint.is_local())
+}
+
 /// Returns the host of a URL, and the port where it is not the usual one.
 pub(crate) fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();

@@ -4,6 +4,7 @@
 
 mod confine;
 mod home;
+mod leak;
 mod outcome;
 mod place;
 mod presets;
@@ -17,13 +18,13 @@ use std::{
     io,
     path::{Path, PathBuf},
     pin::Pin,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use azolla_process::{Bounds, Capture, Containment, Program, Sandbox, SpawnError};
+use azolla_process::{Bounds, Capture, Containment, Finished, Program, Sandbox, SpawnError};
 use azolla_protocol::{
-    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Spending, Usage,
-    Withheld,
+    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Reservation,
+    Spending, Usage, Withheld,
 };
 
 use self::{
@@ -51,6 +52,9 @@ const REPORT_BYTES_MAX: usize = ANSWER_BYTES_MAX;
 
 /// Between asking and killing; all is over within the budget and two seconds (B-2, T30).
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long what a run left on disk is waited for after its time, to be gone; then that goes on by itself.
+const REMOVAL: Duration = Duration::from_millis(500);
 
 /// Files of a repository from which aider takes settings, such as the address that the key is sent to (R13).
 const AIDER_SETTINGS: [&str; 4] =
@@ -102,27 +106,49 @@ impl CommandProvider {
         if request.remaining.is_zero() {
             return Ok(());
         }
+        let begin = Instant::now();
         let start = self.prepared(&request).await?;
-        let (secrets, keys) = self.secrets(&start.found);
-        // What it will cost is not known; whether a cap is reached already, is.
-        let nothing = Spending { tokens: 0, cost_microusd: Some(0) };
-        let reservation = match request.allowance.reserve(nothing) {
+        // Without a word of the operator's, what it will cost is not known; whether a cap is reached already, is.
+        let most = Spending { tokens: 0, cost_microusd: Some(self.settings.most_microusd.unwrap_or(0)) };
+        let reservation = match request.allowance.reserve(most) {
             Ok(reservation) => reservation,
             Err(reason) => {
-                start.place.remove().await;
+                start.place.remove_within(REMOVAL).await;
                 return Err(withheld(reason));
             }
         };
         (request.progress)(&format!("running {}", self.settings.name));
         generation.usage.requests = 1;
         let finished =
-            azolla_process::run(&start.program, &self.bounds(request.remaining, start.sandbox)).await;
-        start.place.remove().await;
-        let finished = finished.map_err(|error| {
-            request.allowance.settle(reservation, nothing);
-            not_started(&error)
-        })?;
-        let report = report::read(self.settings.output, &finished);
+            azolla_process::run(&start.program, &self.bounds(request.remaining, start.sandbox.clone())).await;
+        match finished {
+            Ok(finished) => {
+                self.read(&finished, &start.found, &request, reservation, generation);
+                if matches!(generation.outcome, GenerationOutcome::Edited { .. }) {
+                    self.refuse_leak(&start, &request, generation).await;
+                }
+            }
+            Err(error) => {
+                request.allowance.settle(reservation, Spending { tokens: 0, cost_microusd: Some(0) });
+                generation.outcome = not_started(&error);
+            }
+        }
+        // Only now: what the run left may be much, and the answer does not depend on it.
+        start.place.remove_within(request.remaining.saturating_sub(begin.elapsed()) + REMOVAL).await;
+        Ok(())
+    }
+
+    /// Reads what the program printed, and settles what it cost.
+    fn read(
+        &self,
+        finished: &Finished,
+        found: &Found,
+        request: &GenerationRequest<'_>,
+        reservation: Reservation,
+        generation: &mut Generation,
+    ) {
+        let (secrets, keys) = self.secrets(found);
+        let report = report::read(self.settings.output, finished);
         generation.usage = used(report.usage.clone());
         // Printed by a program, and kept (T29).
         generation.usage.model.take_if(|model| keys.are_in(model));
@@ -135,8 +161,24 @@ impl CommandProvider {
             now: self.settings.clock.now(),
             is_utc: self.is_utc(),
         };
-        generation.outcome = run.outcome(&finished, &report);
-        Ok(())
+        generation.outcome = run.outcome(finished, &report);
+    }
+
+    /// Edits with a secret of the program's in them are no answer: they would be stored and published (T29).
+    async fn refuse_leak(&self, start: &Start, request: &GenerationRequest<'_>, generation: &mut Generation) {
+        let (_, keys) = self.secrets(&start.found);
+        let (Some(worktree), Ok(before)) = (request.worktree, start.place.made()) else { return };
+        if keys.is_empty() {
+            return;
+        }
+        let worktree = worktree.to_owned();
+        let look = move || leak::find(&worktree, &before, &keys);
+        let found = tokio::task::spawn_blocking(look).await.expect("looking at files does not panic");
+        if let Some(path) = found {
+            let (secrets, _) = self.secrets(&start.found);
+            let path = secrets.redacted(&path.to_string_lossy());
+            generation.outcome = failed(format!("{path} holds a secret of the environment or of a login"));
+        }
     }
 
     /// Finds the program and makes its surroundings.

@@ -6,10 +6,10 @@ use azolla_diazotroph::provider::{CommandProvider, CommandSettings, OutputKind, 
 use azolla_process::SandboxMode;
 use azolla_protocol::{
     Allowance, AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, Reservation, Spending,
-    Usage, Wait, Withheld,
+    Usage, Wait, WaitSource, Withheld,
 };
 
-use crate::bench::{Bench, LONG, STDOUT, failed, request, work_order_id};
+use crate::bench::{Bench, LONG, STDOUT, failed, request, until, work_order_id};
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/agents").join(name)
@@ -109,7 +109,7 @@ async fn o3_an_agent_without_quota_is_waited_for() {
         (OutputKind::Goose, "goose-quota.json", 0, 15),
         (OutputKind::Aider, "aider-quota.txt", 0, 15),
     ] {
-        let GenerationOutcome::Wait(Wait { reason, time }) = ran(output, name, code).await.outcome else {
+        let GenerationOutcome::Wait(Wait { reason, time, .. }) = ran(output, name, code).await.outcome else {
             panic!("{name} is not waited for")
         };
         assert!(reason.starts_with("agent has no quota left: "), "{name}: {reason}");
@@ -264,11 +264,40 @@ async fn b4_a_start_is_asked_for_and_what_it_cost_is_told() {
     assert!(account.calls.lock().unwrap().is_empty());
 }
 
+/// B-4: what an agent that was ended has spent is nowhere to be read, so the most that it can be stays counted.
+#[tokio::test(flavor = "multi_thread")]
+async fn b4_the_most_that_a_run_costs_is_set_aside_and_kept_where_nothing_is_told() {
+    let bench = Bench::new();
+    let priced = |settings| CommandSettings { most_microusd: Some(1_500_000), ..settings };
+    let account = Account::new(None);
+    under(&account, &bench, priced(agent(&bench, OutputKind::Claude, "claude-ok.json", 0))).await;
+    assert_eq!(*account.calls.lock().unwrap(), ["reserve 0 Some(1500000)", "settle 3 858 Some(2000)"]);
+    let account = Account::new(None);
+    let silent = bench.settings(ResultBy::Worktree, "exit 3");
+    under(&account, &bench, priced(CommandSettings { output: OutputKind::Claude, ..silent })).await;
+    assert_eq!(*account.calls.lock().unwrap(), ["reserve 0 Some(1500000)", "settle 3 0 None"]);
+    // It is cut off.
+    let account = Account::new(None);
+    let endless = priced(bench.settings(ResultBy::Worktree, "touch started; while :; do :; done"));
+    tokio::select! {
+        generation = under(&account, &bench, endless) => panic!("it ended by itself: {generation:?}"),
+        () = until("the start", || bench.worktree().join("started").exists()) => {}
+    }
+    assert_eq!(*account.calls.lock().unwrap(), ["reserve 0 Some(1500000)"]);
+    // It could not be started, and cost nothing.
+    let account = Account::new(None);
+    let mut settings = priced(bench.settings(ResultBy::Worktree, "true"));
+    settings.argv.push("x".repeat(200_000));
+    under(&account, &bench, settings).await;
+    assert_eq!(*account.calls.lock().unwrap(), ["reserve 0 Some(1500000)", "settle 3 0 Some(0)"]);
+}
+
 #[tokio::test]
 async fn b4_what_is_withheld_is_not_started() {
     let bench = Bench::new();
     let script = "touch started";
-    let wait = Wait { reason: "the cap of the day".into(), time: Duration::from_secs(60) };
+    let wait =
+        Wait { reason: "the cap of the day".into(), time: Duration::from_secs(60), source: WaitSource::Cap };
     let cap = "the cap of the run".to_owned();
     for (withheld, expected) in [
         (Withheld::Wait(wait.clone()), GenerationOutcome::Wait(wait)),

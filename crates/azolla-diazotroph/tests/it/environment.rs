@@ -173,3 +173,27 @@ async fn a_state_directory_that_cannot_be_made_is_the_operators_to_set_up() {
     assert!(reason.starts_with("no directory for the run can be made in "), "{reason}");
     assert_eq!(generation.usage.requests, 0);
 }
+
+/// T29: what is in the worktree is stored and published, so a key in it is as bad as one in a printed answer.
+#[tokio::test]
+async fn t29_edits_with_a_secret_in_them_are_refused() {
+    let bench = Bench::new();
+    std::fs::create_dir_all(bench.worktree()).unwrap();
+    for script in [
+        "echo \"url = x?k=$AGENT_API_KEY\" > settings.txt",
+        "mkdir -p a/b && printf %s \"$AGENT_API_KEY\" > a/b/c && touch -d 2001-01-01 a/b/c",
+        "touch \"$AGENT_API_KEY\"",
+        "ln -s \"/x/$AGENT_API_KEY\" link",
+    ] {
+        let outcome = bench.run(with_key(bench.settings(ResultBy::Worktree, script))).await.outcome;
+        let reason = failed(outcome, FailureKind::Other);
+        assert!(reason.ends_with("holds a secret of the environment or of a login"), "{reason}");
+        assert!(!reason.contains("canary"), "{reason}");
+        for entry in std::fs::read_dir(bench.worktree()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap();
+        }
+    }
+    let harmless = bench.run(with_key(bench.settings(ResultBy::Worktree, "echo 1 > a"))).await.outcome;
+    assert_eq!(harmless, GenerationOutcome::Edited { said: String::new() });
+}

@@ -1,9 +1,16 @@
 //! What killed runs leave behind, and what must not be taken for that.
 
-use std::fs;
+use std::{
+    fs,
+    sync::{
+        Mutex,
+        mpsc::{Receiver, Sender, channel},
+    },
+    time::Duration,
+};
 
-use azolla_diazotroph::provider::CommandProvider;
-use azolla_protocol::Diazotroph;
+use azolla_diazotroph::provider::{CommandProvider, CommandSettings, OutputKind, ResultBy};
+use azolla_protocol::{Allowance, Diazotroph, GenerationOutcome, Reservation, Spending, Withheld};
 
 use crate::bench::{Bench, LONG, STDOUT, request, until, work_order_id};
 
@@ -39,7 +46,7 @@ async fn what_a_killed_run_left_is_removed_and_what_is_in_use_stays() {
         fs::write(&go, "").unwrap();
     };
     let (generation, ()) = tokio::join!(work, sweep);
-    assert_eq!(generation.outcome, azolla_protocol::GenerationOutcome::Text("kept\n".into()));
+    assert_eq!(generation.outcome, GenerationOutcome::Text("kept\n".into()));
     assert_eq!(CommandProvider::sweep(&bench.state_dir()).unwrap(), 0);
 }
 
@@ -51,7 +58,7 @@ async fn sweeping_beside_runs_takes_nothing_from_them() {
         for _ in 0..20 {
             let (one, two) = tokio::join!(bench.run(settings()), bench.run(settings()));
             for generation in [one, two] {
-                assert_eq!(generation.outcome, azolla_protocol::GenerationOutcome::Text("x\n".into()));
+                assert_eq!(generation.outcome, GenerationOutcome::Text("x\n".into()));
             }
         }
     };
@@ -67,4 +74,46 @@ async fn sweeping_beside_runs_takes_nothing_from_them() {
     is_over.store(true, std::sync::atomic::Ordering::Relaxed);
     sweeper.join().unwrap();
     assert!(bench.leftovers().is_empty());
+}
+
+/// Takes the one thread on which directories are removed, as soon as the cost of a run is told.
+struct Busy<'a> {
+    bench: &'a Bench,
+    go_on: Mutex<Option<Receiver<()>>>,
+}
+
+impl Allowance for Busy<'_> {
+    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
+        Ok(Reservation(0))
+    }
+
+    fn settle(&self, _reservation: Reservation, spent: Spending) {
+        assert_eq!(spent.cost_microusd, Some(2_000));
+        assert_eq!(self.bench.leftovers().len(), 1, "what it cost is told before anything is removed");
+        let go_on = self.go_on.lock().unwrap().take().unwrap();
+        tokio::task::spawn_blocking(move || go_on.recv());
+    }
+}
+
+/// B-2, B-3: a run that fills its home is not ended by the time that it takes to empty it.
+#[test]
+fn b2_what_a_run_left_keeps_neither_its_answer_nor_its_cost_back() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
+    let bench = Bench::new();
+    let script = r#"echo '{"type":"result","result":"done","total_cost_usd":0.002}'"#;
+    let settings =
+        CommandSettings { output: OutputKind::Claude, ..bench.settings(ResultBy::Worktree, script) };
+    let (go, go_on): (Sender<()>, _) = channel();
+    let busy = Busy { bench: &bench, go_on: Mutex::new(Some(go_on)) };
+    runtime.unwrap().block_on(async {
+        let provider = CommandProvider::new(settings).unwrap();
+        let (id, worktree) = (work_order_id(1), bench.worktree());
+        let mut asked = request(&id, "x", Duration::from_secs(3), Some(&worktree));
+        asked.allowance = &busy;
+        let generation = tokio::time::timeout(LONG, provider.generate(asked)).await.unwrap();
+        assert_eq!(generation.outcome, GenerationOutcome::Edited { said: "done".into() });
+        assert_eq!(bench.leftovers().len(), 1, "the control: nothing could be removed");
+        drop(go);
+        until("the end of its directories", || bench.leftovers().is_empty()).await;
+    });
 }

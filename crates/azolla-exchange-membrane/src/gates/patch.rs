@@ -36,6 +36,9 @@ pub struct ChecksRefused {
     pub action: String,
 }
 
+/// The `sandbox_mode` of a check that was not run, because what it starts is not in that tree.
+pub const NOT_RUN: &str = "not run";
+
 /// What the gate says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -118,6 +121,10 @@ fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Fa
             "CAP" => blocked(Some(format!(
                 "Raise that cap in [caps] of the configuration, then run: azolla objective retry {objective_id}"
             ))),
+            // The model's window does not grow, and the next prompt is larger by this failure (PF-8).
+            "PROMPT_TOO_LARGE" => blocked(Some(format!(
+                "Shorten the objective, or lower prompt_repository_bytes in [limits], then run: azolla objective retry {objective_id}"
+            ))),
             // Whoever claimed it never came to an end (W-7).
             "POISON" => blocked(None),
             _ => Err(retry(reason())),
@@ -186,8 +193,11 @@ fn applies(to_current_base: Option<bool>) -> Result<(), Failure> {
 fn checked<'a>(checks: &'a [CheckEvidence], objective_id: &ObjectiveId) -> Result<Vec<&'a str>, Failure> {
     let on = |subject| checks.iter().filter(move |check| check.subject == subject);
     let failed: Vec<_> = on(CheckSubject::Patched).filter(|check| !is_passed(check)).collect();
-    let fails_on_base =
-        |name: &str| on(CheckSubject::Base).any(|check| check.name == name && !is_passed(check));
+    // A check that the patch brought along says nothing about the base.
+    let fails_on_base = |name: &str| {
+        on(CheckSubject::Base)
+            .any(|check| check.name == name && check.sandbox_mode != NOT_RUN && !is_passed(check))
+    };
     // Before any other failure: while the base fails it, no attempt can pass it (PF-8).
     if let Some(old) = failed.iter().find(|check| fails_on_base(&check.name)) {
         let name = &old.name;
@@ -220,7 +230,8 @@ fn how_it_failed(check: &CheckEvidence) -> String {
     match check.exit_code {
         _ if check.timed_out => format!("check {name} ran out of time"),
         Some(code) => format!("check {name} failed with exit code {code}"),
-        None => format!("check {name} was ended by a signal or did not start"),
+        None if check.sandbox_mode == NOT_RUN => brief(&check.output_tail),
+        None => format!("check {name} was ended by a signal"),
     }
 }
 

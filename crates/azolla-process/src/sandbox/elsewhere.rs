@@ -20,6 +20,7 @@ impl Confined {
 }
 
 /// What this system has to confine a program with.
+#[derive(Clone)]
 pub(crate) struct Layers;
 
 impl Layers {

@@ -129,7 +129,11 @@ impl Layers {
             0 => (None, "bubblewrap"),
             _ => (Some(Rules::inside_a_room(&view)?), "bubblewrap+landlock"),
         };
-        Ok(Confined { room: Some(room), rules, no_sockets: false, mode: mode.to_owned() })
+        let mut mode = mode.to_owned();
+        if confinement.network {
+            mode.push_str(NETWORK);
+        }
+        Ok(Confined { room: Some(room), rules, no_sockets: false, mode })
     }
 
     fn without_a_room(&self, confinement: &Confinement) -> io::Result<Confined> {
@@ -148,7 +152,7 @@ impl Layers {
             return OFF.to_owned();
         }
         let mut mode = match (confinement.network, self.no_sockets) {
-            (true, _) => "landlock".to_owned(),
+            (true, _) => format!("landlock{NETWORK}"),
             (false, true) => "landlock+seccomp".to_owned(),
             (false, false) => "landlock without network isolation".to_owned(),
         };
@@ -161,6 +165,9 @@ impl Layers {
 }
 
 const OFF: &str = "off";
+
+/// Said of a program that has the machine's network.
+const NETWORK: &str = ", network";
 
 fn refusal(why: &str) -> io::Error {
     let text = format!(

@@ -233,7 +233,8 @@ async fn t30_nothing_that_listens_on_the_machine_is_reached() {
         let reached = stdout(&finished);
         assert!(reached.starts_with("tcp\nudp\n"), "{mode}: {reached}");
         assert!(was_sent(), "{mode}");
-        assert_eq!(finished.sandbox_mode, if has_room(mode) { mode } else { "landlock" });
+        let confined = if has_room(mode) { mode } else { "landlock" };
+        assert_eq!(finished.sandbox_mode, format!("{confined}, network"));
         assert_eq!(reached.contains("abstract"), mode == "bubblewrap", "{mode}: {reached}");
         assert_eq!(reached.contains("unix"), !has_room(mode), "{mode}: {reached}");
     }
@@ -506,58 +507,84 @@ async fn t30_keys_of_the_operators_session_are_not_found() {
     assert_eq!(stdout(&finished), "found", "the control: {}", stderr(&finished));
 }
 
-/// Prints what a room costs, in time and in memory. Nothing is asserted of either.
-#[tokio::test]
-async fn a_room_costs_little() {
-    let place = Place::new();
-    let mut plain = (Duration::ZERO, 0);
-    for (mode, layers) in [("off", Layers::none())].into_iter().chain(combinations().await) {
-        let begin = std::time::Instant::now();
-        for _ in 0..20 {
-            place.run("exit 0", &layers, place.confinement()).await;
-        }
-        let time = begin.elapsed() / 20;
-        let memory = memory_of_one(&place, &layers).await;
-        plain = if mode == "off" { (time, memory) } else { plain };
-        let times = time.as_secs_f64() / plain.0.as_secs_f64();
-        println!(
-            "{mode}: {time:?}, {times:.1} times as long as without; {memory} kB, without {} kB",
-            plain.1
-        );
+/// bubblewrap, but it does nothing until a file is there.
+fn held_back(place: &Place) -> (PathBuf, PathBuf) {
+    let (held, go) = (place.path("bwrap"), place.path("go"));
+    let real = bubblewrap::installed().unwrap();
+    let text = format!(
+        "#!/bin/sh\necho > '{0}.begun'; until [ -e '{1}' ]; do :; done; exec '{2}' \"$@\"\n",
+        held.display(),
+        go.display(),
+        real.display()
+    );
+    fs::write(&held, text).unwrap();
+    fs::set_permissions(&held, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    (held, go)
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(std::time::Instant::now() < deadline, "{what} did not come to hold");
+        tokio::task::yield_now().await;
     }
 }
 
-/// Returns how much memory a shell takes with everything around it, shared pages divided by those who share them.
-async fn memory_of_one(place: &Place, layers: &Layers) -> u64 {
-    let (begun, go) = (place.path("work/begun"), place.path("work/go"));
-    let measure = async {
-        while !begun.exists() {
-            tokio::task::yield_now().await;
-        }
-        let memory = descendants(std::process::id()).into_iter().map(proportional_kb).sum();
+/// There is one thread here: what has to happen for the room to be built happens on it meanwhile.
+#[tokio::test(flavor = "current_thread")]
+async fn a_room_that_is_being_built_holds_nobody_up() {
+    let place = Place::new();
+    let (held, go) = held_back(&place);
+    let layers = Layers { bubblewrap: Ok(held), ..Layers::here().await };
+    let meanwhile = async {
+        until("the beginning", || place.path("bwrap.begun").exists()).await;
         fs::write(&go, "").unwrap();
-        memory
     };
-    let (_, memory) = tokio::join!(
-        place.run("echo > begun; until [ -e go ]; do :; done", layers, place.confinement()),
-        measure
-    );
-    fs::remove_file(begun).unwrap();
-    fs::remove_file(go).unwrap();
-    memory
+    let (finished, ()) = tokio::join!(place.run("echo ran", &layers, place.confinement()), meanwhile);
+    assert_eq!(stdout(&finished), "ran", "{}", stderr(&finished));
 }
 
-fn descendants(process: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("children")).ok());
-    let children: Vec<u32> = lists
-        .flat_map(|list| list.split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<_>>())
-        .collect();
-    children.iter().copied().chain(children.iter().flat_map(|child| descendants(*child))).collect()
+#[tokio::test(flavor = "current_thread")]
+async fn b2_dropping_the_future_while_its_room_is_built_ends_the_program() {
+    let place = Place::new();
+    let (held, go) = held_back(&place);
+    let layers = Layers { bubblewrap: Ok(held), ..Layers::here().await };
+    let marked = format!(": {}; while :; do :; done", place.directory.path().display());
+    tokio::select! {
+        finished = place.run(&marked, &layers, place.confinement()) => panic!("it ended: {finished:?}"),
+        () = until("the beginning", || place.path("bwrap.begun").exists()) => {}
+    }
+    let mark = place.directory.path().to_str().unwrap();
+    assert!(bearers(mark) > 0, "the control: bubblewrap is at work");
+    fs::write(&go, "").unwrap();
+    until("the end of all of it", || bearers(mark) == 0).await;
 }
 
-fn proportional_kb(process: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+/// Counts the processes in whose command line a text is.
+fn bearers(text: &str) -> usize {
+    let lines = fs::read_dir("/proc").unwrap().flatten();
+    let lines = lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(text)).count()
+}
+
+/// B-2: what it takes to find out how a program can be confined is part of its time.
+#[tokio::test]
+async fn b2_a_trial_of_bubblewrap_that_does_not_end_is_over_with_the_time() {
+    let place = Place::new();
+    let bounds =
+        Bounds { time: Some(Duration::from_millis(50)), ..bounds(Sandbox::BestEffort(place.confinement())) };
+    let refused = run::run_after(&place.program("echo > ran"), &bounds, std::future::pending()).await;
+    assert_eq!(refused.unwrap_err().source.kind(), ErrorKind::TimedOut);
+    // Found out in time, but with all of it.
+    let late = async {
+        let until = tokio::time::Instant::now() + Duration::from_millis(50);
+        let layers = Layers::here().await;
+        tokio::time::timeout_at(until, std::future::pending::<()>()).await.unwrap_err();
+        layers
+    };
+    let begin = std::time::Instant::now();
+    let ended = run::run_after(&place.program("while :; do :; done"), &bounds, late).await;
+    assert!(ended.is_err_and(|error| error.source.kind() == ErrorKind::TimedOut));
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(!place.path("work/ran").exists());
 }

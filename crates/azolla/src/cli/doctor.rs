@@ -112,6 +112,7 @@ async fn look_at(place: Place, probe: bool, lines: &mut Vec<Line>) {
             lines.push(probe::provider(&deployment, name).await);
         }
     }
+    lines.extend(look::money(&deployment.config));
 }
 
 fn show(lines: &[Line], wrong: usize) -> std::io::Result<()> {

@@ -82,7 +82,7 @@ fn page(config: &Config, today: &Spent) -> Page {
         let (value, default) = (of_cap(cap, config.limits.get(cap)), of_cap(cap, cap.default));
         page.line(style(cap), &row(cap.name, &value, &default, &used, unit));
     }
-    for name in config.unpriced() {
+    for (name, _) in config.unpriced() {
         let line = format!("no price is configured for provider {name}, so caps on money cannot hold for it");
         page.line(PLAIN, &line);
     }

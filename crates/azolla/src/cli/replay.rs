@@ -22,7 +22,10 @@ use azolla_protocol::{ContextSnapshot, IdSource, Usage, Wait, Withheld, WorkOrde
 use azolla_substrate::SystemIds;
 use clap::Args;
 use serde_json::json;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::{Instant, timeout},
+};
 
 use self::side::Side;
 use super::{
@@ -40,7 +43,8 @@ use crate::{
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  azolla replay 4k2 --provider local\n  azolla replay wo-0kz3…-1 --provider claude --diff\n\n\
-                        The worker gets exactly what the earlier one got. Nothing about the objective changes: no run, \
+                        The worker gets what the earlier one got; only where it answers in another form \
+                        (files it edits, search and replace, a diff), the part that asks for the answer is exchanged, and that is said. Nothing about the objective changes: no run, \
                         no branch, no check. What it costs counts towards the caps."
 )]
 pub(crate) struct Replay {
@@ -100,7 +104,7 @@ impl Replay {
         };
         let allowance = ledger.begin(&account).map_err(withheld)?;
         let last = Mutex::new(String::new());
-        let show = |step: &str, _: Option<Duration>| {
+        let show = |step: &str, _: Option<&str>, _: Option<Duration>| {
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
             if *last != step {
                 remark(step);
@@ -113,17 +117,23 @@ impl Replay {
             repository: &repository,
             diazotroph: &*diazotroph,
             attempt: &task.attempt,
-            prompt: &task.snapshot.full_prompt_text,
+            snapshot: &task.snapshot,
             budget_ms: task.workorder.budget_ms,
             remaining,
+            retries_before: 0,
             allowance: &*allowance,
             show: &show,
             is_asked: &is_asked,
         });
-        let worked = timeout(remaining + GRACE, work).await;
+        let mut ending = Ending::listen()?;
+        let worked = tokio::select! {
+            worked = timeout(remaining + GRACE, work) => Ok(worked),
+            () = ending.received() => Err(Failure::new("the replay was stopped")),
+        };
         let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // Nobody begins this one again: what is set aside for it now would stay so.
         ledger.end(&account, elapsed_ms);
-        Ok(match worked {
+        Ok(match worked? {
             Ok(worked) => match worked? {
                 Worked::Done(result) => Side::of(&self.provider, *result, elapsed_ms),
                 Worked::Wait(wait, _) => return Err(withheld(Withheld::Wait(wait)).into()),
@@ -138,11 +148,30 @@ impl Replay {
 
 fn withheld(withheld: Withheld) -> Failure {
     match withheld {
-        Withheld::Wait(Wait { reason, time }) => {
+        Withheld::Wait(Wait { reason, time, .. }) => {
             let wait = screen::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
             Failure::temporary(reason).hint(format!("try again in {wait}"))
         }
         Withheld::Cap(reason) => Failure::cap(reason).hint("raise it in [caps] of the configuration"),
+    }
+}
+
+/// The signals that end a replay in good order.
+struct Ending {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ending {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn received(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
@@ -169,7 +198,12 @@ async fn load(found: &Found, id: &WorkOrderId) -> anyhow::Result<Task> {
         stored.ok_or_else(|| Failure::not_found(format!("there is no workorder {id}")))?.workorder;
     let snapshot = found.read().context_snapshot(&workorder.context_snapshot_id).await?;
     let snapshot = snapshot.ok_or_else(|| missing("context_snapshot"))?;
-    let attempt = patch::attempt(&workorder, &snapshot, &found.stored.objective.title);
+    // As it was then: the prompt has it, and the commit.
+    let version = snapshot.metadata.as_ref().and_then(|metadata| metadata.get("objective_version")?.as_u64());
+    let version = version.ok_or_else(|| missing("version of its objective"))?;
+    let objective = found.read().objective_at(&workorder.objective_id, version).await?;
+    let objective = objective.ok_or_else(|| missing("objective of its snapshot's version"))?;
+    let attempt = patch::attempt(&workorder, &snapshot, &objective.title);
     let attempt = attempt.ok_or_else(|| missing("base commit"))?;
     // A name of its own: its files are nobody else's, and a run of the same workorder is not in its way (G-1).
     let work_order_id = WorkOrderId::new(format!("wo-replay-{}", SystemIds::default().body()))?;
@@ -183,6 +217,11 @@ fn show(recorded: &Side, replayed: &Side, diff: bool) -> std::io::Result<()> {
     for (name, left) in &rows[0] {
         let right = rows[1].iter().find(|(other, _)| other == name).map_or("", |(_, text)| text.as_str());
         page.add(FAINT, &format!("{name:<12}")).line(PLAIN, &format!("{left:<34}  {right}"));
+    }
+    if let Some(form) = replayed.answer_form {
+        let text =
+            format!("The worker was asked for its answer as {form}; the rest of the task is as recorded.");
+        page.line(FAINT, &text);
     }
     match recorded.same_tree(replayed) {
         Some(true) => page.line(GOOD, "Both came to the same files."),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use azolla_control_plane::sandbox::SandboxMode;
 use azolla_diazotroph::provider::{
     PromptBy,
     command::{OutputKind, Preset},
@@ -89,7 +90,10 @@ pub(crate) fn add_preset(text: &str, path: &Path, preset: &Preset) -> Result<(St
     section.insert("env", words(preset.env));
     section.insert("home_files", words(preset.home_files));
     section.insert("network", value(preset.network));
-    section.insert("sandbox", value(preset.sandbox.as_str()));
+    // Otherwise what the operator says for all programs holds for this one too.
+    if preset.sandbox == SandboxMode::Off {
+        section.insert("sandbox", value(preset.sandbox.as_str()));
+    }
     add(text, path, "provider", preset.name, section)
 }
 

@@ -37,6 +37,8 @@ pub(crate) enum ProviderConfig {
         read: Vec<PathBuf>,
         /// What it may write, besides what all programs may.
         write: Vec<PathBuf>,
+        /// The most that one run of it costs, in millionths of a US dollar, if that is known.
+        most_microusd: Option<u64>,
     },
     /// Answers from files.
     Recorded {
@@ -102,8 +104,8 @@ impl ProviderConfig {
         match self {
             Self::Recorded { .. } => true,
             Self::Anthropic { api, .. } | Self::OpenAi { api, .. } => api.is_local || api.price.is_some(),
-            // It tells what it cost, after the run.
-            Self::Command { output, .. } => *output == OutputKind::Claude,
+            // What it tells of its cost comes after the run, and not at all from one that is ended.
+            Self::Command { most_microusd, .. } => most_microusd.is_some(),
         }
     }
 }

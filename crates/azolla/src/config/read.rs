@@ -3,7 +3,6 @@
 mod azolla;
 mod provider;
 mod section;
-mod url;
 
 use azolla_control_plane::sandbox::{SandboxMode, SandboxSettings};
 use azolla_protocol::{
@@ -41,7 +40,7 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
         config.sandbox = read_sandbox(&section)?;
     }
     for (name, section) in file.sections("provider")? {
-        config.providers.insert(name.get_ref().to_string(), provider::read(&section)?);
+        config.providers.insert(name.get_ref().to_string(), provider::read(&section, config.sandbox.mode)?);
     }
     for (name, section) in file.sections("azolla")? {
         config.azollas.push(azolla::read(name, &section, &config.providers)?);

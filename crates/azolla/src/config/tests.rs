@@ -56,6 +56,7 @@ fn y1_the_file_is_the_registry() {
             network: None,
             read: Vec::new(),
             write: Vec::new(),
+            most_microusd: None,
         }
     );
     assert_eq!(config.providers["old"], ProviderConfig::Recorded { answers: "/a".into() });
@@ -166,12 +167,13 @@ fn caps_are_read_exactly_and_lie_over_their_defaults() {
 #[test]
 fn the_sandbox_and_what_a_command_gets_are_read() {
     let home = std::env::home_dir().unwrap();
-    let text = "[sandbox]\nmode = \"required\"\nread = [\"~/.cargo\", \"/opt/x\"]\nwrite = [\"/w\"]\nnetwork = true\n\
+    let text = "[sandbox]\nmode = \"off\"\nread = [\"~/.cargo\", \"/opt/x\"]\nwrite = [\"/w\"]\nnetwork = true\n\
                 [provider.a]\nkind = \"command\"\nargv = [\"x\"]\nresult = \"stdout\"\nform = \"diff\"\noutput = \"codex\"\n\
-                home_files = [\".codex/auth.json\"]\nsandbox = \"off\"\nnetwork = false\nread = [\"/r\"]\nwrite = [\"~/w\"]\n";
+                home_files = [\".codex/auth.json\"]\nsandbox = \"required\"\nnetwork = false\nread = [\"/r\"]\nwrite = [\"~/w\"]\n\
+                most_usd = 1.5\n";
     let config = parse(text).unwrap();
     let sandbox = SandboxSettings {
-        mode: SandboxMode::Required,
+        mode: SandboxMode::Off,
         read: vec![home.join(".cargo"), "/opt/x".into()],
         write: vec!["/w".into()],
         network: true,
@@ -186,14 +188,56 @@ fn the_sandbox_and_what_a_command_gets_are_read() {
             output: OutputKind::Codex,
             env: Vec::new(),
             home_files: vec![".codex/auth.json".into()],
-            sandbox: Some(SandboxMode::Off),
+            sandbox: Some(SandboxMode::Required),
             network: Some(false),
             read: vec!["/r".into()],
             write: vec![home.join("w")],
+            most_microusd: Some(1_500_000),
         }
     );
     assert_eq!(parse("").unwrap().sandbox, SandboxSettings::default());
     assert_eq!(SandboxSettings::default().mode, SandboxMode::BestEffort);
+}
+
+const AGENT: &str = "[provider.a]\nkind = \"command\"\nargv = [\"x\"]\n";
+
+#[test]
+fn what_is_required_for_all_is_required_for_each() {
+    for weaker in ["off", "best-effort"] {
+        let text = format!("{AGENT}sandbox = \"{weaker}\"\n\n[sandbox]\nmode = \"required\"\n");
+        let shown = parse(&text).unwrap_err();
+        let start =
+            "`sandbox` is weaker than the mode of [sandbox], which is required\n --> /h/config.toml:4:11\n";
+        assert!(shown.starts_with(start), "{shown}");
+        let line = format!("4 | sandbox = \"{weaker}\"\n  |           ^^^");
+        assert!(shown.contains(&line) && shown.ends_with("set that mode to best-effort"), "{shown}");
+    }
+    for (own, all) in [("required", "required"), ("off", "best-effort"), ("required", "off")] {
+        parse(&format!("{AGENT}sandbox = \"{own}\"\n[sandbox]\nmode = \"{all}\"\n")).unwrap();
+    }
+}
+
+#[test]
+fn a_known_agent_is_confined_as_all_programs_are() {
+    for preset in azolla_diazotroph::provider::presets() {
+        let required = "[sandbox]\nmode = \"required\"\n";
+        let (text, _) = add_preset(required, Path::new("/h/config.toml"), preset).unwrap();
+        // One that confines itself and fails in another sandbox cannot be what is required.
+        let is_off = preset.sandbox == SandboxMode::Off;
+        assert_eq!(parse(&text).is_err(), is_off, "{text}");
+        assert_eq!(text.contains("\nsandbox = "), is_off, "{text}");
+    }
+}
+
+#[test]
+fn caps_on_money_hold_for_a_program_only_by_the_operators_word() {
+    let unpriced = |text: &str| parse(text).unwrap().unpriced().map(|(name, _)| name.to_owned()).collect();
+    let agent: Vec<String> = unpriced(&format!("{AGENT}output = \"claude\"\n"));
+    assert_eq!(agent, ["a"], "what it tells comes after the run");
+    let agent: Vec<String> = unpriced(&format!("{AGENT}output = \"claude\"\nmost_usd = 0.5\n"));
+    assert!(agent.is_empty(), "{agent:?}");
+    let shown = parse(&format!("{AGENT}most_usd = \"1\"\n")).unwrap_err();
+    assert!(shown.contains("`most_usd` must be an amount of US dollars"), "{shown}");
 }
 
 const MODEL: &str = "[provider.m]\nkind = \"anthropic\"\nmodel = \"big\"\n";
@@ -212,7 +256,7 @@ fn a_model_is_read_with_its_defaults_and_its_prices() {
     let config = parse(&format!("{MODEL}key_env = \"A_KEY\"\n")).unwrap();
     let expected = ProviderConfig::Anthropic { api: api.clone(), version: AnthropicVersion::V2023_06_01 };
     assert_eq!(config.providers["m"], expected);
-    assert_eq!(config.unpriced().collect::<Vec<_>>(), ["m"]);
+    assert_eq!(config.unpriced().map(|(name, _)| name).collect::<Vec<_>>(), ["m"]);
     let config = parse(&format!(
         "{MODEL}key_file = \"/k\"\nversion = \"2026-10-21\"\nform = \"json\"\nmax_tokens = 100\n\
          input_usd_per_million = 3\noutput_usd_per_million = 15.5\n"
@@ -256,9 +300,16 @@ fn t28_a_model_that_is_set_up_wrongly_is_underlined() {
         (with("key_env = \"A\"\nbase_ulr = \"https://x\""), "did you mean `base_url`?"),
         (
             with("key_env = \"A\"\nbase_url = \"http://example.org\""),
-            "5 | base_url = \"http://example.org\"\n  |            ^^^^^^^^^^^^^^^^^^^^ https://…, or http://127.0.0.1",
+            "5 | base_url = \"http://example.org\"\n  |            ^^^^^^^^^^^^^^^^^^^^ such as https://host/path, or http://127.0.0.1",
         ),
-        (with("key_env = \"A\"\nbase_url = \"https://169.254.169.254\""), "is a link-local address"),
+        (
+            with("key_env = \"A\"\nbase_url = \"https://169.254.169.254\""),
+            "must not be a link-local or metadata",
+        ),
+        (
+            with("key_env = \"A\"\nbase_url = \"https://255.255.255.255\""),
+            "must not be a link-local or metadata",
+        ),
         ("[provider.m]\nkind = \"openai\"\n".into(), "[provider.m] has no `model`"),
         ("[provider.m]\nkind = \"command\"\nargv = [\"x\"]\nform = \"diff\"".into(), "answer on stdout"),
         (
@@ -284,6 +335,7 @@ fn t29_a_key_in_the_file_is_refused_and_not_shown() {
         format!("{MODEL}key_env = \"A\"\ntoken = \"{canary}\"\n"),
         format!("{MODEL}key_env = \"{canary}\"\n"),
         format!("{MODEL}key_env = \"A\"\nbase_url = \"https://me:{canary}@example.org\"\n"),
+        format!("{MODEL}key_env = \"A\"\nbase_url = \"https://me:{canary}@example.org:x\"\n"),
         format!("[provider]\nm = {{ knd = 1, secret = \"{canary}\" }}\n"),
         format!("{MODEL}OPENAI_API_KEY = \"{canary}\"\n"),
         format!("{MODEL}key_evn = \"{canary}\"\n"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use azolla_control_plane::spending::RunAccount;
 use azolla_protocol::{
-    Limit, Reservation, Spending, Timestamp, Unit, Wait, Withheld,
+    Limit, Reservation, Spending, Timestamp, Unit, Wait, WaitSource, Withheld,
     limits::{
         DAY_MS, DAY_RUNS, DAY_TOKENS, DAY_USD, OBJECTIVE_MS, OBJECTIVE_RUNS, OBJECTIVE_TOKENS, OBJECTIVE_USD,
         RUN_TOKENS, RUN_USD,
@@ -160,7 +160,7 @@ fn withheld(
     let until = midnight(now);
     let cap = Some(reached.cap.name.to_owned());
     account.hold(&run.provider, &Hold { cap, need: reached.need, until, reason: reason.clone() })?;
-    Ok(Some(Withheld::Wait(Wait { reason, time: between(now, until) })))
+    Ok(Some(Withheld::Wait(Wait { reason, time: between(now, until), source: WaitSource::Cap })))
 }
 
 /// What keeps work with a provider from starting.
@@ -185,7 +185,11 @@ pub(crate) enum Why {
 
 impl Waiting {
     pub(super) fn wait(self, now: Timestamp) -> Wait {
-        Wait { reason: self.reason, time: between(now, self.until) }
+        let source = match self.why {
+            Why::Cap(_) => WaitSource::Cap,
+            Why::Provider => WaitSource::Provider,
+        };
+        Wait { reason: self.reason, time: between(now, self.until), source }
     }
 }
 

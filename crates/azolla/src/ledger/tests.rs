@@ -141,7 +141,8 @@ fn a_crash_leaves_what_was_set_aside_counted() {
         waited,
         Wait {
             reason: "the cap of 10 min for one day is reached: 10 min used, this run may take 10 min ([caps] day_ms)".into(),
-            time: UNTIL_MIDNIGHT
+            time: UNTIL_MIDNIGHT,
+            source: WaitSource::Cap,
         }
     );
     assert!(wait(takeover(&ledger).reserve(tokens(30)).unwrap_err()).reason.contains("day_tokens"));
@@ -182,7 +183,7 @@ fn a_cap_of_the_day_waits_until_midnight_and_nothing_is_claimed_meanwhile() {
     ledger.end(&run("a", 1), 5);
     assert_eq!(ledger.waits("agent"), None, "a takeover of that run would be let through");
     let reason = "the cap of 1 run for one day is reached: 1 run used ([caps] day_runs)".to_owned();
-    let expected = Wait { reason, time: UNTIL_MIDNIGHT };
+    let expected = Wait { reason, time: UNTIL_MIDNIGHT, source: WaitSource::Cap };
     assert_eq!(wait(refused(ledger.begin(&run("b", 1)))), expected);
     // Another process sees it too, and another provider has to find out by itself.
     assert_eq!(desk.ledger(&[(&DAY_RUNS, 1)]).waits("agent"), Some(expected));
@@ -201,7 +202,10 @@ fn a_cap_of_the_day_that_is_used_up_stops_every_provider_at_once() {
     let purse = ledger.begin(&run("a", 1)).unwrap();
     purse.reserve(cost(20_000_000)).unwrap();
     let reason = "the cap of $20.00 for one day is reached: $20.00 used ([caps] day_usd)";
-    assert_eq!(ledger.waits("other"), Some(Wait { reason: reason.into(), time: UNTIL_MIDNIGHT }));
+    assert_eq!(
+        ledger.waits("other"),
+        Some(Wait { reason: reason.into(), time: UNTIL_MIDNIGHT, source: WaitSource::Cap })
+    );
     assert_eq!(wait(purse.reserve(Spending::default()).unwrap_err()).reason, reason);
 }
 
@@ -242,7 +246,8 @@ fn what_would_not_fit_on_an_empty_day_is_the_operators_to_solve() {
 fn a_provider_that_asks_for_time_is_left_alone_by_every_process_until_it_is_over_or_released() {
     let desk = Desk::new();
     let (one, other) = (desk.ledger(&[]), desk.ledger(&[]));
-    let asked = Wait { reason: "429: no quota".into(), time: Duration::from_secs(900) };
+    let asked =
+        Wait { reason: "429: no quota".into(), time: Duration::from_secs(900), source: WaitSource::Provider };
     one.hold("agent", &asked);
     assert_eq!(other.waits("agent"), Some(asked.clone()));
     assert_eq!(other.waits("another"), None);
@@ -252,11 +257,60 @@ fn a_provider_that_asks_for_time_is_left_alone_by_every_process_until_it_is_over
     Home::open(&desk.path()).unwrap().release_hold("agent").unwrap();
     assert_eq!(other.waits("agent"), None);
     // A time that nobody lives to see is cut, and one from a clock that was ahead is over (T36).
-    one.hold("agent", &Wait { reason: "x".repeat(10_000), time: Duration::MAX });
+    one.hold(
+        "agent",
+        &Wait { reason: "x".repeat(10_000), time: Duration::MAX, source: WaitSource::Provider },
+    );
     let cut = other.waits("agent").unwrap();
     assert_eq!((cut.reason.len(), cut.time), (REASON_CHARS_MAX, HOLD_MAX));
     desk.clock.advance(-24 * HOUR);
     assert_eq!(other.waits("agent"), None);
+}
+
+#[test]
+fn b4_a_provider_that_asks_for_next_to_no_time_is_left_alone_for_a_minute() {
+    let desk = Desk::new();
+    let ledger = desk.ledger(&[]);
+    for asked in [Duration::ZERO, Duration::from_millis(1), Duration::from_secs(59)] {
+        let wait = Wait { reason: "429: no quota".into(), time: asked, source: WaitSource::Provider };
+        ledger.hold("agent", &wait);
+        assert_eq!(ledger.waits("agent").expect("it is left alone").time, HOLD_MIN);
+    }
+    desk.clock.advance(60_000);
+    assert_eq!(ledger.waits("agent"), None);
+}
+
+/// What can be read and not written would be claimed and given back again and again.
+#[test]
+fn an_account_that_can_only_be_read_withholds_for_a_minute_without_being_tried_again() {
+    let desk = Desk::new();
+    let ledger = desk.ledger(&[]);
+    let purse = ledger.begin(&run("a", 1)).unwrap();
+    let other = rusqlite::Connection::open(desk.path()).unwrap();
+    // Every write fails at once, and every read goes well.
+    other
+        .execute_batch("CREATE TRIGGER full BEFORE INSERT ON run BEGIN SELECT RAISE(ABORT, 'full'); END")
+        .unwrap();
+    assert_eq!(ledger.waits("agent"), None);
+    let waited = wait(refused(ledger.begin(&run("b", 1))));
+    assert_eq!((waited.time, waited.source), (UNUSABLE, WaitSource::Ledger));
+    assert_eq!(ledger.waits("agent"), Some(waited.clone()));
+    // What a provider hands on is not the provider's.
+    ledger.hold("agent", &waited);
+    assert_eq!(desk.ledger(&[]).waits("agent"), None);
+    desk.clock.advance(59_000);
+    assert_eq!(ledger.waits("agent").unwrap().time, Duration::from_secs(1));
+    desk.clock.advance(1_000);
+    assert_eq!(ledger.waits("agent"), None, "then it is tried again");
+    wait(refused(ledger.begin(&run("b", 1))));
+    assert!(ledger.waits("agent").is_some());
+    // A clock that was ahead holds nothing back (T36), nor does an account that is well again.
+    desk.clock.advance(-HOUR);
+    assert_eq!(ledger.waits("agent"), None);
+    wait(refused(ledger.begin(&run("b", 1))));
+    other.execute_batch("DROP TRIGGER full").unwrap();
+    purse.reserve(tokens(1)).unwrap();
+    assert_eq!(ledger.waits("agent"), None);
 }
 
 #[test]
@@ -326,8 +380,8 @@ fn an_account_that_cannot_be_used_withholds_everything_until_it_can() {
         let file = file.unwrap();
         std::fs::rename(file.path(), desk.directory.path().join(file.file_name())).unwrap();
     }
-    assert_eq!(ledger.waits("agent"), None);
     purse.reserve(tokens(1)).unwrap();
+    assert_eq!(ledger.waits("agent"), None);
     assert_eq!((desk.today().runs, desk.today().tokens), (1, 1));
 }
 

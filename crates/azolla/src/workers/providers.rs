@@ -116,6 +116,7 @@ fn command(
         network,
         read,
         write,
+        most_microusd,
     } = configured
     else {
         anyhow::bail!("{name} is no command");
@@ -138,6 +139,7 @@ fn command(
             write: both(&all.write, write),
             network: network.unwrap_or(all.network),
         },
+        most_microusd: *most_microusd,
         limits: WORKER_LIMITS,
         state_dir: deployment.place.state(),
         path: std::env::var_os("PATH").unwrap_or_default(),

@@ -15,6 +15,8 @@ fn a_home_in_order_is_told_with_every_path() {
         "azollas/az-app.sqlite",
         "mirrors/az-app.git",
         "/app, main at ",
+        // Nobody knows what it costs.
+        "for that, set most_usd of [provider.sh]",
     ];
     for path in paths {
         assert!(shown.contains(path), "{path}: {shown}");
@@ -65,4 +67,32 @@ fn t35_a_home_that_is_open_to_others_is_told_too() {
         "{}",
         answer.stdout
     );
+}
+
+/// An agent takes whichever of its variables is set, or a login: that the others are not there is not wrong.
+#[test]
+fn one_variable_or_one_login_is_enough_for_an_agent() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init", "--provider-command", "sh"]).ok();
+    let worker = |env: &str, home_files: &str| {
+        let text = fs::read_to_string(world.config()).unwrap();
+        let kept = text.split("[provider.known]").next().unwrap().trim_end().to_owned();
+        let section = "[provider.known]\nkind = \"command\"\nargv = [\"sh\"]\n";
+        fs::write(world.config(), format!("{kept}\n\n{section}env = {env}\nhome_files = {home_files}\n"))
+            .unwrap();
+        let answer = world.azolla(&["doctor", "--json"]);
+        let document: serde_json::Value = serde_json::from_str(&answer.stdout).unwrap();
+        let lines = document["data"].as_array().unwrap().iter();
+        let lines = lines.filter(|line| line["what"] == "login of known");
+        let lines: Vec<_> =
+            lines.map(|line| (line["state"].as_str().unwrap().to_owned(), line["ok"] == true)).collect();
+        (answer.code, lines)
+    };
+    let seen = worker("[\"NO_SUCH_KEY\", \"PATH_OF_NOTHING\", \"AZOLLA_HOME\"]", "[\".no/such/login\"]");
+    assert_eq!(seen, (0, vec![("sees AZOLLA_HOME".to_owned(), true)]));
+    let none = worker("[\"NO_SUCH_KEY\"]", "[\".no/such/login\"]");
+    let told = "NO_SUCH_KEY is not set, and .no/such/login is not in your home directory".to_owned();
+    assert_eq!(none, (1, vec![(told, false)]));
+    assert_eq!(worker("[]", "[]"), (0, vec![]), "it asks for nothing");
 }

@@ -3,6 +3,8 @@
 // A test may stop at what it does not expect; clippy sees that only inside `#[test]` functions.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
+mod canary;
 mod caps;
 mod cli;
 mod completion;
@@ -12,7 +14,10 @@ mod dependencies;
 mod doctor;
 mod kills;
 mod licences;
+mod model_server;
+mod models;
 mod objectives;
+mod replay;
 mod resume;
 mod runs;
 mod screens;

@@ -58,6 +58,23 @@ impl World {
         world
     }
 
+    /// A home that is set up for a repository whose work is done by the provider of this section.
+    pub(crate) fn with_provider(name: &str, section: &str) -> Self {
+        let world = Self::new();
+        let app = world.repository("app");
+        world.azolla_in(&app, &["init"]).ok();
+        world.set_for_app(&format!("provider = {name:?}"));
+        world.configure(section);
+        world
+    }
+
+    /// Adds a line to the section of the repository's azolla.
+    pub(crate) fn set_for_app(&self, line: &str) {
+        let all = fs::read_to_string(self.config()).unwrap();
+        let (before, after) = all.split_once("[azolla.az-app]\n").unwrap();
+        fs::write(self.config(), format!("{before}[azolla.az-app]\n{line}\n{after}")).unwrap();
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(name)
     }
@@ -116,6 +133,13 @@ impl World {
         answer(command, input)
     }
 
+    /// Runs the program with these variables too.
+    pub(crate) fn azolla_env(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
+        let mut command = self.command(self.directory.path(), arguments);
+        command.env("AZOLLA_HOME", self.home()).envs(variables.iter().copied());
+        answer(command, "")
+    }
+
     /// Runs the program with the XDG directories of a fresh `$HOME`.
     pub(crate) fn azolla_xdg(&self, arguments: &[&str]) -> Answer {
         answer(self.command(self.directory.path(), arguments), "")
@@ -152,9 +176,14 @@ fn answer(mut command: Command, input: &str) -> Answer {
     Answer { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
+/// Runs git as a person would, and returns the text that it printed.
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    String::from_utf8(git_bytes(directory, arguments)).unwrap()
+}
+
 /// Runs git as a person would, and returns what it printed.
 #[expect(clippy::disallowed_methods, reason = "a person's own git")]
-pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git_bytes(directory: &Path, arguments: &[&str]) -> Vec<u8> {
     let output = Command::new("git")
         .args(["-c", "user.name=P", "-c", "user.email=p@localhost.invalid"])
         .args(arguments)
@@ -164,5 +193,5 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
         .output()
         .unwrap();
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    output.stdout
 }

@@ -6,6 +6,7 @@ use super::{
     Action, Change, Chunk, FileEdit, Line, Mark, Reach, Sight,
     fence::Fence,
     header::{Header, What},
+    parts::Parts,
 };
 use crate::repo::{patch::Lines, refusal::Refusal};
 
@@ -36,7 +37,7 @@ pub(super) fn is_context_diff(lines: &Lines<'_>) -> bool {
 }
 
 /// Reads one file's part.
-pub(super) fn read(lines: &mut Lines<'_>, is_fenced: bool) -> Result<FileEdit, Refusal> {
+pub(super) fn read(lines: &mut Lines<'_>, is_fenced: bool, parts: &mut Parts) -> Result<FileEdit, Refusal> {
     let header = Header::read(lines)?;
     if lines
         .peek()
@@ -44,10 +45,13 @@ pub(super) fn read(lines: &mut Lines<'_>, is_fenced: bool) -> Result<FileEdit, R
     {
         return Err(Refusal::of(header.shown(), "is binary; a patch in text may only have text"));
     }
-    let hunks = read_hunks(lines, is_fenced);
+    let hunks = read_hunks(lines, is_fenced, parts)?;
     let (path, what) = header.what()?;
     if hunks.is_empty() && !header.says_something() {
         return Err(Refusal::of(&path, "has a header and no hunk"));
+    }
+    if hunks.is_empty() {
+        parts.add()?;
     }
     let (action, to) = match what {
         What::New => (Action::Create(content(&path, &hunks)?), None),
@@ -66,8 +70,9 @@ pub(super) fn read_headless(
     lines: &mut Lines<'_>,
     path: String,
     is_fenced: bool,
+    parts: &mut Parts,
 ) -> Result<FileEdit, Refusal> {
-    let hunks = read_hunks(lines, is_fenced);
+    let hunks = read_hunks(lines, is_fenced, parts)?;
     if hunks.is_empty() {
         return Err(Refusal::of(&path, "has a header and no hunk"));
     }
@@ -146,7 +151,7 @@ fn content(path: &str, hunks: &[Hunk]) -> Result<String, Refusal> {
     Ok(text)
 }
 
-fn read_hunks(lines: &mut Lines<'_>, is_fenced: bool) -> Vec<Hunk> {
+fn read_hunks(lines: &mut Lines<'_>, is_fenced: bool, parts: &mut Parts) -> Result<Vec<Hunk>, Refusal> {
     let mut hunks = Vec::new();
     loop {
         let mut ahead = lines.clone();
@@ -155,16 +160,18 @@ fn read_hunks(lines: &mut Lines<'_>, is_fenced: bool) -> Vec<Hunk> {
         }
         match ahead.peek() {
             Some(line) if line.starts_with("@@") => {
+                parts.add()?;
                 *lines = ahead;
                 lines.next();
                 hunks.push(read_hunk(lines, numbers(line), is_fenced));
             }
             // The line that says where was left out altogether.
             Some(line) if hunks.is_empty() && line.starts_with([' ', '+', '-']) && !begins(&ahead) => {
+                parts.add()?;
                 *lines = ahead;
                 hunks.push(read_hunk(lines, Numbers::default(), is_fenced));
             }
-            _ => return hunks,
+            _ => return Ok(hunks),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `*** Begin Patch` envelopes: files that are added, updated, moved and deleted, with anchors in place of numbers.
 
-use super::{Action, Change, Chunk, FileEdit, Line, Mark, Reach, Sight, fence::Fence};
+use super::{Action, Change, Chunk, FileEdit, Line, Mark, Reach, Sight, fence::Fence, parts::Parts};
 use crate::repo::{patch::Lines, refusal::Refusal};
 
 const BEGIN: &str = "*** Begin Patch";
@@ -19,7 +19,7 @@ pub(super) fn begins(lines: &Lines<'_>) -> bool {
 }
 
 /// Reads an envelope to its end: its last line, the end of the fenced block that it is in, or that of the text.
-pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<FileEdit>, Refusal> {
+pub(super) fn read(lines: &mut Lines<'_>, parts: &mut Parts) -> Result<Vec<FileEdit>, Refusal> {
     let mut edits = Vec::new();
     while let Some(line) = lines.peek() {
         let line = line.trim_end();
@@ -30,11 +30,13 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<FileEdit>, Refusal> {
         if line == END {
             break;
         } else if let Some(path) = line.strip_prefix(ADD) {
+            parts.add()?;
             edits.push(FileEdit::new(name(path), Action::Create(read_added(lines, &name(path))?)));
         } else if let Some(path) = line.strip_prefix(DELETE) {
+            parts.add()?;
             edits.push(FileEdit::new(name(path), Action::Delete { shown: Vec::new() }));
         } else if let Some(path) = line.strip_prefix(UPDATE) {
-            edits.push(read_update(lines, name(path))?);
+            edits.push(read_update(lines, name(path), parts)?);
         } else if !line.is_empty() && line != BEGIN {
             let reason = format!(
                 "the envelope has a line that belongs to no file: {}",
@@ -74,7 +76,7 @@ fn read_added(lines: &mut Lines<'_>, path: &str) -> Result<String, Refusal> {
     Ok(text)
 }
 
-fn read_update(lines: &mut Lines<'_>, path: String) -> Result<FileEdit, Refusal> {
+fn read_update(lines: &mut Lines<'_>, path: String, parts: &mut Parts) -> Result<FileEdit, Refusal> {
     let to = lines.peek().and_then(|line| line.strip_prefix(MOVE)).map(name);
     if to.is_some() {
         lines.next();
@@ -82,7 +84,8 @@ fn read_update(lines: &mut Lines<'_>, path: String) -> Result<FileEdit, Refusal>
     let mut changes = Vec::new();
     while lines.peek().is_some_and(|line| !is_boundary(line)) {
         let label = format!("chunk {}", changes.len() + 1);
-        let chunk = read_chunk(lines, label);
+        parts.add()?;
+        let chunk = read_chunk(lines, label, parts)?;
         if !chunk.lines.is_empty() {
             changes.push(Change::one(chunk));
         } else if !chunk.anchors.is_empty() {
@@ -92,16 +95,21 @@ fn read_update(lines: &mut Lines<'_>, path: String) -> Result<FileEdit, Refusal>
     if changes.is_empty() && to.is_none() {
         return Err(Refusal::of(&path, "is to be updated, and nothing of it changes"));
     }
+    if changes.is_empty() {
+        parts.add()?;
+    }
     Ok(FileEdit { path, to, mode: None, action: Action::Change(changes) })
 }
 
-fn read_chunk(lines: &mut Lines<'_>, label: String) -> Chunk {
+fn read_chunk(lines: &mut Lines<'_>, label: String, parts: &mut Parts) -> Result<Chunk, Refusal> {
     let mut chunk = Chunk::new(label, Vec::new(), Reach::Indentation, Sight::Before);
     while let Some(anchor) = lines.peek().and_then(|line| line.strip_prefix("@@")) {
         // Numbers and the closing signs of a unified diff say nothing here.
         let anchor = anchor.trim().trim_end_matches('@').trim();
         let is_range = anchor.starts_with('-') && anchor.contains('+');
         if !anchor.is_empty() && anchor != "..." && !is_range {
+            // The first is part of its chunk.
+            parts.add_all(usize::from(!chunk.anchors.is_empty()))?;
             chunk.anchors.push(anchor.to_owned());
         }
         lines.next();
@@ -127,7 +135,7 @@ fn read_chunk(lines: &mut Lines<'_>, label: String) -> Chunk {
             _ => Line::new(Mark::Keep, line),
         });
     }
-    chunk
+    Ok(chunk)
 }
 
 /// Tells whether a line ends the part of a file.

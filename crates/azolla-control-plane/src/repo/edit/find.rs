@@ -14,7 +14,9 @@ use std::{
 use super::{
     Action, Answer, FileEdit, Format, diff, envelope,
     fence::{Block, Fence},
-    json, names, search_replace, whole_file,
+    json, names,
+    parts::Parts,
+    search_replace, whole_file,
 };
 use crate::repo::{
     patch::Lines,
@@ -69,6 +71,7 @@ struct Walk<'a> {
     said: HashSet<FileEdit>,
     paths: HashSet<String>,
     blocks: search_replace::Blocks,
+    parts: Parts,
     wholes: Vec<whole_file::Whole>,
     /// The path that was named last.
     named: Option<String>,
@@ -90,6 +93,7 @@ impl<'a> Walk<'a> {
             said: HashSet::new(),
             paths: HashSet::new(),
             blocks: search_replace::Blocks::default(),
+            parts: Parts::default(),
             wholes: Vec::new(),
             named: None,
             titled: None,
@@ -124,23 +128,24 @@ impl<'a> Walk<'a> {
         let is_diff_fence = self.fence.is_some_and(|fence| is_diff_language(fence.language()));
         if envelope::begins(lines) {
             self.formats.insert(Format::Envelope);
-            for edit in envelope::read(lines)? {
+            for edit in envelope::read(lines, &mut self.parts)? {
                 self.push(edit)?;
             }
         } else if search_replace::begins(lines) {
             self.formats.insert(Format::SearchReplace);
+            self.parts.add()?;
             let edit = self.blocks.read(lines, self.named.as_deref())?;
             self.named = Some(edit.path.clone());
             self.push_block(edit)?;
         } else if json::begins(lines) {
             self.formats.insert(Format::Json);
-            for edit in json::read(lines)? {
+            for edit in json::read(lines, &mut self.parts)? {
                 self.push_block(edit)?;
             }
         } else if diff::begins(lines) {
             (self.is_after_diff, self.titled) = (true, None);
             self.formats.insert(Format::Diff);
-            let edit = diff::read(lines, self.fence.is_some())?;
+            let edit = diff::read(lines, self.fence.is_some(), &mut self.parts)?;
             self.named = edit.to.clone().or_else(|| Some(edit.path.clone()));
             self.push(edit)?;
         } else if diff::begins_without_names(lines, is_diff_fence && !self.is_after_diff) {
@@ -167,7 +172,7 @@ impl<'a> Walk<'a> {
         };
         self.formats.insert(Format::Diff);
         self.is_after_diff = true;
-        let edit = diff::read_headless(lines, path, self.fence.is_some())?;
+        let edit = diff::read_headless(lines, path, self.fence.is_some(), &mut self.parts)?;
         self.push(edit)?;
         Ok(true)
     }
@@ -185,6 +190,7 @@ impl<'a> Walk<'a> {
             && (is_diff_language(fence.language()) || holds_change(lines.clone(), fence));
         if let Some(path) = path.filter(|_| !is_change) {
             let block = fence.block(lines, whole_file::is_markdown(&path, fence.language()));
+            self.parts.add()?;
             self.wholes.push(whole_file::Whole::new(path, in_fence.is_some(), fence, &block));
         } else if fence.indent > 0 {
             let block: Block<'a> = fence.block(lines, false);
@@ -200,8 +206,10 @@ impl<'a> Walk<'a> {
         let mut inner = Walk::new(self.files_max);
         inner.named = self.named.clone();
         std::mem::swap(&mut inner.blocks, &mut self.blocks);
+        std::mem::swap(&mut inner.parts, &mut self.parts);
         inner.read(text, Some(fence.at_margin()))?;
         std::mem::swap(&mut inner.blocks, &mut self.blocks);
+        std::mem::swap(&mut inner.parts, &mut self.parts);
         self.formats.append(&mut inner.formats);
         self.named = inner.named;
         self.has_headless_diff |= inner.has_headless_diff;

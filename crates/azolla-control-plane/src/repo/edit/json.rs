@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{Action, Change, Chunk, FileEdit, Reach, search_replace::split};
+use super::{Action, Change, Chunk, FileEdit, Reach, parts::Parts, search_replace::split};
 use crate::repo::{patch::Lines, refusal::Refusal};
 
 /// Returns the schema of the document: draft-07, closed.
@@ -48,7 +48,7 @@ pub(super) fn begins(lines: &Lines<'_>) -> bool {
 }
 
 /// Reads a document; the lines that it takes are gone.
-pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<FileEdit>, Refusal> {
+pub(super) fn read(lines: &mut Lines<'_>, parts: &mut Parts) -> Result<Vec<FileEdit>, Refusal> {
     let text = lines.rest();
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let document = documents.next().transpose().map_err(|error| cannot_be_read(&error))?;
@@ -65,7 +65,8 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<FileEdit>, Refusal> {
     };
     document.remove("notes");
     refuse_more(&document, "the JSON document")?;
-    edits.into_iter().enumerate().map(|(n, edit)| read_edit(n + 1, edit)).collect()
+    let numbered = edits.into_iter().enumerate();
+    numbered.map(|(n, edit)| parts.add().and_then(|()| read_edit(n + 1, edit))).collect()
 }
 
 fn cannot_be_read(error: &serde_json::Error) -> Refusal {

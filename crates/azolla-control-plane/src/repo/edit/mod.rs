@@ -15,6 +15,7 @@ mod header;
 mod json;
 mod names;
 mod nearest;
+mod parts;
 mod placeholder;
 mod render;
 mod search_replace;

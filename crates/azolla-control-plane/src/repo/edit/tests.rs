@@ -9,7 +9,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::{
     Action, Answer, Change, FileEdit, Format, Tree, apply, document::Document, fence::Fence, names,
-    placeholder::is_placeholder, plain, read, render,
+    parts::PARTS_MAX, placeholder::is_placeholder, plain, read, render,
 };
 use crate::repo::patch::{Binary, Patch};
 
@@ -249,6 +249,36 @@ fn t12_t32_matching_that_would_take_too_long_is_refused_in_time() {
         assert_eq!(told, "finding the places of the answer takes more than 20000000 comparisons");
         // Unoptimised a few seconds; without the limit it would be minutes.
         assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    }
+}
+
+#[test]
+fn t12_t13_t31_an_answer_has_at_most_ten_thousand_parts_in_every_format() {
+    let diff = |n| format!("--- a/f\n+++ b/f\n{}", "@@ -1 +1 @@\n-q\n+r\n".repeat(n));
+    let added = |n| format!("--- a/f\n+++ b/f\n{}", "@@\n+\n".repeat(n));
+    let headless = |n| format!("f.txt\n```diff\n{}```\n", "@@ -1 +1 @@\n-q\n+r\n".repeat(n));
+    let envelope = |n| format!("*** Begin Patch\n*** Update File: f\n{}*** End Patch\n", "@@\n-\n".repeat(n));
+    let blocks = |n| format!("f.txt\n{}", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n".repeat(n));
+    let listed = |n| {
+        let block = "  ```\n  <<<<<<< SEARCH\n  a\n  =======\n  b\n  >>>>>>> REPLACE\n  ```\n";
+        format!("f.txt\n{}", block.repeat(n))
+    };
+    let json = |n| {
+        let edit = "{\"path\": \"f\", \"search\": \"a\", \"replace\": \"b\"}";
+        format!("{{\"edits\": [{}]}}", vec![edit; n].join(","))
+    };
+    let whole = |n| "```rust path=f.rs\n```\n".repeat(n);
+    let formats: [&dyn Fn(usize) -> String; 8] =
+        [&diff, &added, &headless, &envelope, &blocks, &listed, &json, &whole];
+    for (n, answer) in formats.iter().enumerate() {
+        if let Err(told) = edits(&answer(PARTS_MAX)) {
+            panic!("format {n}: {told}");
+        }
+        assert_eq!(
+            edits(&answer(PARTS_MAX + 1)).unwrap_err(),
+            "the answer has more than 10000 hunks or blocks; give larger ones, or whole files",
+            "format {n}"
+        );
     }
 }
 

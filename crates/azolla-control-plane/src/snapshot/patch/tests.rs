@@ -165,10 +165,13 @@ fn pf4_a_first_prompt_in_full() {
 
     # Answer
 
-    Change the files of the repository so that every acceptance criterion holds, and nothing else. Answer with one unified
-    diff against the commit above: `diff --git` headers, three lines of context that are copied exactly from the files, and
-    paths below `a/` and `b/`. A new file is compared with `/dev/null`. Paths under `.git`, submodules and links that leave
-    the repository are refused. If one hunk does not apply, none is applied.
+    Answer with one unified diff against the commit above, and nothing else: `diff --git` headers, three lines of context that
+    are copied exactly from the files, and paths below `a/` and `b/`. A new file is compared with `/dev/null`. Paths under
+    `.git`, submodules and links that leave the repository are refused. If one hunk does not apply, none is applied.
+
+    Now write the diff that makes every acceptance criterion of this objective hold, and change nothing else:
+
+    Round half up
     ");
 }
 
@@ -296,7 +299,7 @@ fn every_form_has_its_own_words_and_says_what_is_refused() {
 /// The example of a JSON answer is one.
 #[test]
 fn the_example_of_a_json_answer_is_json() {
-    let text = crate::snapshot::form::answer_part(AnswerForm::Json);
+    let text = crate::snapshot::form::answer_part(AnswerForm::Json, "Round half up");
     let example = &text[text.find('{').expect("it begins")..];
     let mut documents = serde_json::Deserializer::from_str(example).into_iter::<serde_json::Value>();
     let document = documents.next().expect("there is one").expect("it is JSON");

@@ -1,6 +1,6 @@
 //! What the gate finds out before its verdict: the patch rebuilt, the base as it is now, the checks (PF-7).
 
-use azolla_exchange_membrane::gates::patch::{ChecksRefused, PatchEvidence, Rebuilt};
+use azolla_exchange_membrane::gates::patch::{ChecksRefused, NOT_RUN, PatchEvidence, Rebuilt};
 use azolla_protocol::{CheckEvidence, CheckSubject, RunnerStatus};
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::Case;
 use crate::{
     checks::{self, Check},
     context::WorkerContext,
+    pause::then_retry,
     repo::{RepositoryError, TakeError},
 };
 
@@ -52,7 +53,8 @@ pub(super) async fn collect(
     match checks {
         Err(refused) => patch.checks_refused = Some(refused),
         Ok(checks) if applies && !checks.is_empty() => {
-            patch.checks = run_checks(ctx, case, &taken.commit, &checks).await?;
+            let (evidence, refused) = run_checks(ctx, case, &taken.commit, &checks).await?;
+            (patch.checks, patch.checks_refused) = (evidence, refused);
         }
         Ok(_) => {}
     }
@@ -60,18 +62,20 @@ pub(super) async fn collect(
 }
 
 /// Runs every check on the patched tree, then on the base, so that an old failure is not put down to the patch. Each gets
-/// files of its own: what one check writes, the next must not take for the tree.
+/// files of its own: what one check writes, the next must not take for the tree. What cannot be started is no
+/// failure of either tree, unless the program is a file that only one of them has.
 async fn run_checks(
     ctx: &WorkerContext,
     case: &Case,
     commit: &str,
     checks: &[Check],
-) -> Result<Vec<CheckEvidence>, RepositoryError> {
-    let mut evidence = Vec::new();
+) -> Result<(Vec<CheckEvidence>, Option<ChecksRefused>), RepositoryError> {
+    let mut evidence: Vec<CheckEvidence> = Vec::new();
+    let mut refused = None;
     for (subject, commit) in
         [(CheckSubject::Patched, commit), (CheckSubject::Base, case.attempt.base.as_str())]
     {
-        for check in checks {
+        for (n, check) in checks.iter().enumerate() {
             let place = ctx.repository.checkout(&case.attempt, commit).await?;
             let on = match subject {
                 CheckSubject::Patched => "the patch",
@@ -81,8 +85,22 @@ async fn run_checks(
             ctx.show(&case.attempt.objective_id, format!("check {} on {on}", check.name), Some(limit));
             let (environment, sandbox) = (&ctx.settings.check_environment, &ctx.settings.sandbox);
             let (path, tree) = (place.path(), place.tree());
-            evidence.push(checks::run(check, subject, path, tree, environment, sandbox).await);
+            match checks::run(check, subject, path, tree, environment, sandbox).await {
+                Ok(ran) => evidence.push(ran),
+                Err(not) => {
+                    let on_neither = subject == CheckSubject::Base && evidence[n].sandbox_mode == NOT_RUN;
+                    evidence.push(checks::not_run(check, subject, tree, &not.reason));
+                    if !not.is_of_tree || on_neither {
+                        let action = then_retry(&not.action, &case.attempt.objective_id);
+                        refused.get_or_insert(ChecksRefused { reason: not.reason, action });
+                    }
+                }
+            }
+        }
+        // The base has nothing to add to that.
+        if refused.is_some() {
+            break;
         }
     }
-    Ok(evidence)
+    Ok((evidence, refused))
 }

@@ -38,6 +38,9 @@ pub(super) fn bundle(subject: &Subject, result: &Yield, elapsed_ms: u64, now: Ti
     if let Some(mode) = &result.sandbox_mode {
         more.insert("sandbox_mode".into(), mode.as_str().into());
     }
+    if let Some(form) = result.answer_form {
+        more.insert("answer_form".into(), form.as_str().into());
+    }
     if let Some(failure) = result.failure {
         more.insert("failure".into(), failure.into());
     }
@@ -84,9 +87,9 @@ fn pr_description(subject: &Subject, attempt: &Attempt, taken: &Taken) -> String
 
 fn usage_object(usage: &Usage) -> JsonObject {
     let value = json!({
-        "model": usage.model, "requests": usage.requests, "retries": usage.retries,
-        "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
-        "cost_microusd": usage.cost_microusd,
+        "model": usage.model, "requests": bounded(usage.requests), "retries": bounded(usage.retries),
+        "input_tokens": bounded(usage.input_tokens), "output_tokens": bounded(usage.output_tokens),
+        "cost_microusd": usage.cost_microusd.map(bounded),
     });
     value.as_object().cloned().unwrap_or_default()
 }
@@ -104,11 +107,18 @@ pub(super) fn usage_record(
         claim_version: claim.grant.fence.claim_version,
         provider: ctx.diazotroph.provider().to_owned(),
         model: usage.model.clone(),
-        requests: usage.requests,
-        retries: usage.retries,
-        input_tokens: usage.input_tokens,
-        output_tokens: usage.output_tokens,
-        cost_microusd: usage.cost_microusd,
+        requests: bounded(usage.requests),
+        retries: bounded(usage.retries),
+        input_tokens: bounded(usage.input_tokens),
+        output_tokens: bounded(usage.output_tokens),
+        cost_microusd: usage.cost_microusd.map(bounded),
         created_at: now,
     }
+}
+
+/// A provider may tell any number, and a document holds none beyond 2^53: what it cost is then told as far as it can be,
+/// and the result is not lost for it.
+fn bounded(told: u64) -> u64 {
+    const MOST: u64 = 1_000_000_000_000;
+    told.min(MOST)
 }

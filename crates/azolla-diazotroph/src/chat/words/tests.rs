@@ -68,6 +68,31 @@ fn quota_that_is_used_up_is_waited_for() {
     for (status, body) in bodies {
         assert_eq!(next(status, body, None), "wait 900", "{body}");
         assert_eq!(next(status, body, Some(77)), "wait 77", "{body}");
+        assert_eq!(next(status, body, Some(0)), "wait 60", "{body}");
+    }
+}
+
+#[test]
+fn an_account_without_money_is_said_to_need_attention() {
+    for (status, body, needs) in [
+        (
+            429,
+            r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#,
+            false,
+        ),
+        (400, r#"{"error":{"message":"You have reached your specified API usage limits."}}"#, false),
+        (400, r#"{"error":{"message":"Your credit balance is too low to access the API."}}"#, true),
+        (403, r#"{"error":{"type":"billing_error","message":"no"}}"#, true),
+        (402, "{}", true),
+    ] {
+        let Trouble::Wait(wait) =
+            Trouble::of_status(StatusCode::from_u16(status).unwrap(), words(body), None)
+        else {
+            panic!("{body} is not waited for")
+        };
+        let says =
+            wait.reason.starts_with("the account at the provider needs attention (credit or billing): ");
+        assert_eq!(says, needs, "{}", wait.reason);
     }
 }
 
@@ -98,7 +123,7 @@ fn a_prompt_that_is_too_large_is_said_to_be() {
         ),
     ] {
         let told = next(status, body, None);
-        assert!(told.starts_with("Other: the prompt is too large for the model"), "{body}: {told}");
+        assert!(told.starts_with("PromptTooLarge: the prompt is too large for the model"), "{body}: {told}");
     }
 }
 

@@ -14,8 +14,21 @@ fn t28_https_goes_anywhere_and_http_to_this_machine() {
         "http://[::1]:8080",
         "http://localhost:1234/v1",
         "http://LOCALHOST./v1",
+        "http://[::ffff:127.0.0.1]/v1",
+        "https://[2001:db8::7]:8443/v1",
+        // What is read as an address is what a request goes to, however it is written.
+        "http://127.1/",
     ] {
         assert!(Endpoint::new(url).is_ok(), "{url}");
+    }
+    for (url, is_local) in [
+        ("https://localhost/v1", true),
+        ("http://localhost.:11434", true),
+        ("http://127.1.2.3", true),
+        ("https://api.example.com", false),
+        ("https://10.0.0.7/v1", false),
+    ] {
+        assert_eq!(check_base_url(url), Ok(is_local), "{url}");
     }
     for url in [
         "http://api.example.com",
@@ -44,6 +57,12 @@ fn t28_link_local_and_metadata_addresses_are_refused() {
         "https://[fd00:ec2::254]/",
         "https://100.100.100.200/",
         "https://0.0.0.0/",
+        "https://0.1.2.3/",
+        "https://255.255.255.255/",
+        "https://0251.0376.0251.0376/",
+        "https://169.254.43518/",
+        "https://169.254.169.254./",
+        "https://1%36%39.254.169.254/",
         "http://0.0.0.0:8080/",
         "https://[::]/",
         "https://224.0.0.1/",
@@ -57,7 +76,12 @@ fn t28_link_local_and_metadata_addresses_are_refused() {
 
 #[test]
 fn t29_a_password_in_the_url_is_refused_and_not_repeated() {
-    for url in ["https://me:hunter2@api.example.com", "https://hunter2@api.example.com", "hunter2"] {
+    for url in [
+        "https://me:hunter2@api.example.com",
+        "https://hunter2@api.example.com",
+        "hunter2",
+        "http://127.0.0.1:hunter2@x",
+    ] {
         let refused = Endpoint::new(url).unwrap_err();
         assert!(!refused.contains("hunter2"), "{refused}");
     }
@@ -73,6 +97,10 @@ fn t28_what_is_no_base_url_is_refused() {
         "https://",
         "https://x/?key=1",
         "https://x/#a",
+        "https://[fe80::1%25eth0]/",
+        "https://api.example.com:99999/",
+        "https://api.example.com:+80/",
+        "https://api example.com/",
     ] {
         assert!(Endpoint::new(url).is_err(), "{url}");
     }

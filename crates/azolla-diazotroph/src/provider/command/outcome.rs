@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azolla_process::{Captured, Exit, Finished};
-use azolla_protocol::{FailureKind, GenerationOutcome, Timestamp, Wait};
+use azolla_protocol::{FailureKind, GenerationOutcome, Timestamp, Wait, WaitSource};
 use serde::Deserialize;
 
 use super::{
@@ -82,6 +82,7 @@ impl Run<'_> {
                 return GenerationOutcome::Wait(Wait {
                     reason: format!("{name} has no quota left: {message}"),
                     time,
+                    source: WaitSource::Provider,
                 });
             }
             TroubleKind::Passing => {

@@ -4,9 +4,9 @@
 //! killed run left can be told from what is in use.
 
 use std::{
-    fs::{DirBuilder, File, OpenOptions, Permissions},
+    fs::{DirBuilder, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
@@ -77,19 +77,25 @@ impl Place {
         self.root.join("work")
     }
 
+    /// Returns when it was made, by the file system.
+    pub(super) fn made(&self) -> io::Result<std::fs::Metadata> {
+        std::fs::metadata(self.root.join(IN_USE))
+    }
+
     pub(super) fn prompt_file(&self) -> PathBuf {
         self.root.join("prompt.md")
     }
 
-    /// Removes everything, after the program and all that it started have ended.
-    pub(super) async fn remove(mut self) {
+    /// Removes everything, after the program and all that it started have ended. What takes longer than `time` goes on
+    /// beside the caller.
+    pub(super) async fn remove_within(mut self, time: Duration) {
         let (root, in_use) = (std::mem::take(&mut self.root), self.in_use.take());
         // What cannot be removed is left: it is no part of the answer. The lock goes last.
         let removal = move || {
             remove_all(&root);
             drop(in_use);
         };
-        let _ = tokio::task::spawn_blocking(removal).await;
+        let _ = tokio::time::timeout(time, tokio::task::spawn_blocking(removal)).await;
     }
 }
 
@@ -185,21 +191,7 @@ fn is_gone(root: &Path) -> bool {
     root.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Removes a tree without following a link. Directories that may not be written to are opened up first, as package
-/// caches leave such ones.
+/// Removes a tree, however deep a program made it. What cannot be removed is left.
 fn remove_all(root: &Path) {
-    if std::fs::remove_dir_all(root).is_err() && !is_gone(root) {
-        open_up(root);
-        let _ = std::fs::remove_dir_all(root);
-    }
-}
-
-fn open_up(directory: &Path) {
-    let mut pending = vec![directory.to_owned()];
-    while let Some(directory) = pending.pop() {
-        let _ = std::fs::set_permissions(&directory, Permissions::from_mode(0o700));
-        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-        let is_directory = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        pending.extend(entries.flatten().filter(is_directory).map(|entry| entry.path()));
-    }
+    let _ = azolla_process::remove_tree(root);
 }

@@ -39,6 +39,9 @@ pub struct CommandSettings {
     pub home_files: Vec<String>,
     /// What of the machine the program can reach, beside its worktree and its own home.
     pub sandbox: SandboxSettings,
+    /// The most that one run costs, in millionths of a US dollar, where the operator says so. It is set aside before
+    /// the start, and stays so where the program does not tell what the run did cost.
+    pub most_microusd: Option<u64>,
     /// Limits of the system on each of its processes.
     pub limits: ResourceLimits,
     /// Where each run gets a fresh HOME and TMPDIR, side by side; they are removed with its end, and what a killed
@@ -155,6 +158,7 @@ impl fmt::Debug for CommandSettings {
             .field("home", &self.home)
             .field("home_files", &self.home_files)
             .field("sandbox", &self.sandbox)
+            .field("most_microusd", &self.most_microusd)
             .field("limits", &self.limits)
             .field("state_dir", &self.state_dir)
             .field("path", &self.path)

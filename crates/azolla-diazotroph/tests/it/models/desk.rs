@@ -107,6 +107,7 @@ pub(crate) struct Desk {
     pub(crate) stall: Duration,
     pub(crate) backoff: Duration,
     pub(crate) remaining: Duration,
+    pub(crate) retries_before: u64,
     pub(crate) schema: Option<Value>,
 }
 
@@ -128,6 +129,7 @@ impl Desk {
             stall: STALL_TIMEOUT,
             backoff: Duration::from_millis(1),
             remaining: LONG,
+            retries_before: 0,
             schema: None,
         }
     }
@@ -193,6 +195,7 @@ impl Desk {
                 claim_version: 7,
                 prompt: "Round half up.",
                 remaining: self.remaining,
+                retries_before: self.retries_before,
                 worktree: None,
                 schema: self.schema.as_ref(),
                 allowance,

@@ -2,7 +2,9 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use azolla_protocol::{Allowance, FailureKind, GenerationOutcome, Reservation, Spending, Wait, Withheld};
+use azolla_protocol::{
+    Allowance, FailureKind, GenerationOutcome, Reservation, Spending, Wait, WaitSource, Withheld,
+};
 
 use super::{
     desk::{Desk, KINDS, Kind},
@@ -79,7 +81,8 @@ async fn a_cap_ends_the_run_before_anything_is_sent() {
             assert_eq!(ran.failed(FailureKind::Cap), "the cap of the run is reached");
             assert_eq!(server.asked().len(), from, "retries are allowed for one by one");
             assert_eq!(ran.generation.usage.requests, from as u64);
-            let wait = Wait { reason: "the day".into(), time: Duration::from_secs(5) };
+            let wait =
+                Wait { reason: "the day".into(), time: Duration::from_secs(5), source: WaitSource::Cap };
             let book = Book { withheld: Some((from, Withheld::Wait(wait.clone()))), ..Book::default() };
             let ran = desk.run_with(&desk.provider(), &book).await;
             assert_eq!(ran.generation.outcome, GenerationOutcome::Wait(wait));

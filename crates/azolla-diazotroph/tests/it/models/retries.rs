@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azolla_protocol::{FailureKind, GenerationOutcome, Wait};
+use azolla_protocol::{FailureKind, GenerationOutcome, Wait, WaitSource};
 
 use super::{
     desk::{Desk, KINDS, Kind, nobody},
@@ -68,13 +68,14 @@ async fn b4_retry_after_is_kept() {
 #[tokio::test]
 async fn b4_a_long_retry_after_is_waited_for_later() {
     for kind in KINDS {
-        for (after, remaining) in [(61, 1_000), (7, 5)] {
+        // Never sooner than in a minute: a server that asks for less is not asked again and again.
+        for (after, remaining, waited) in [(61, 1_000, 61), (7, 5, 60)] {
             let server =
                 Server::start(vec![status(429, &format!("retry-after: {after}\r\n"), OVERLOADED)]).await;
             let desk = Desk { remaining: Duration::from_secs(remaining), ..Desk::new(kind, &server) };
             let ran = desk.run().await;
-            let reason = format!("the server answers 429: Overloaded; it may be asked again in {after} s");
-            let wait = Wait { reason, time: Duration::from_secs(after) };
+            let reason = format!("the server answers 429: Overloaded; it may be asked again in {waited} s");
+            let wait = Wait { reason, time: Duration::from_secs(waited), source: WaitSource::Provider };
             assert_eq!(ran.generation.outcome, GenerationOutcome::Wait(wait));
             assert_eq!(ran.counts(), (1, 0));
         }
@@ -86,14 +87,30 @@ async fn quota_that_is_used_up_is_waited_for() {
     let quota =
         "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"You exceeded your current quota\"}}";
     for kind in KINDS {
-        let server = Server::start(vec![status(429, "", quota)]).await;
-        let ran = Desk::new(kind, &server).run().await;
-        let reason =
-            "the provider has no quota left: the server answers 429: You exceeded your current quota"
-                .to_owned();
-        let wait = Wait { reason, time: Duration::from_secs(900) };
-        assert_eq!(ran.generation.outcome, GenerationOutcome::Wait(wait));
-        assert_eq!(ran.counts(), (1, 0));
+        for (after, waited) in [("", 900), ("retry-after: 0\r\n", 60), ("retry-after: 3600\r\n", 3_600)] {
+            let server = Server::start(vec![status(429, after, quota)]).await;
+            let ran = Desk::new(kind, &server).run().await;
+            let reason =
+                "the provider has no quota left: the server answers 429: You exceeded your current quota"
+                    .to_owned();
+            let wait = Wait { reason, time: Duration::from_secs(waited), source: WaitSource::Provider };
+            assert_eq!(ran.generation.outcome, GenerationOutcome::Wait(wait));
+            assert_eq!(ran.counts(), (1, 0));
+        }
+    }
+}
+
+/// O-1: the limit is one for the whole run, however many claims it takes.
+#[tokio::test]
+async fn o1_retries_under_earlier_claims_count() {
+    for kind in KINDS {
+        for (retries_before, asked) in [(0, 3), (1, 2), (2, 1), (9, 1)] {
+            let server = Server::start(vec![status(529, "retry-after: 0\r\n", OVERLOADED)]).await;
+            let desk = Desk { retries_max: 2, retries_before, ..Desk::new(kind, &server) };
+            let ran = desk.run().await;
+            assert_eq!((server.asked().len(), ran.counts()), (asked, (asked as u64, asked as u64 - 1)));
+            ran.failed(FailureKind::Retries);
+        }
     }
 }
 
@@ -131,7 +148,7 @@ async fn b4_what_is_for_good_ends_at_once() {
             (
                 400,
                 long,
-                FailureKind::Other,
+                FailureKind::PromptTooLarge,
                 "the prompt is too large for the model: the server answers 400: prompt is too long: 9 tokens > 8 maximum; take a model with a larger context, or lower the prompt size limit",
             ),
             (

@@ -171,6 +171,13 @@ fn pf8_a_missing_credential_waits_for_the_operator() {
 }
 
 #[test]
+fn pf8_a_prompt_too_large_for_the_model_waits_for_the_operator() {
+    let action = "Shorten the objective, or lower prompt_repository_bytes in [limits], then run: azolla objective retry obj-a";
+    let case = Case::ended(RunnerStatus::GenerationFailed, Some("PROMPT_TOO_LARGE"));
+    assert_eq!(case.blocked().1.as_deref(), Some(action));
+}
+
+#[test]
 fn w7_a_poisoned_workorder_waits_for_the_operator() {
     let reason = "GENERATION_FAILED: One line changed.".to_owned();
     assert_eq!(Case::ended(RunnerStatus::GenerationFailed, Some("POISON")).blocked(), (reason, None));
@@ -178,7 +185,7 @@ fn w7_a_poisoned_workorder_waits_for_the_operator() {
 
 #[test]
 fn pf8_the_kind_of_failure_counts_in_a_failed_generation_alone() {
-    for failure in ["SETUP", "POISON"] {
+    for failure in ["SETUP", "POISON", "PROMPT_TOO_LARGE"] {
         for status in [RunnerStatus::PatchApplyFailed, RunnerStatus::BudgetExhausted] {
             Case::ended(status, Some(failure)).retried();
         }
@@ -271,7 +278,7 @@ fn pf7_a_check_that_fails_fails_the_gate() {
         |change: fn(&mut CheckEvidence)| Case::with(|case| change(&mut case.evidence.checks[2])).retried();
     assert_eq!(lint(|check| check.exit_code = Some(3)), "check lint failed with exit code 3");
     assert_eq!(lint(|check| check.exit_code = Some(-1)), "check lint failed with exit code -1");
-    assert_eq!(lint(|check| check.exit_code = None), "check lint was ended by a signal or did not start");
+    assert_eq!(lint(|check| check.exit_code = None), "check lint was ended by a signal");
     // Whatever its exit code says.
     assert_eq!(lint(|check| check.timed_out = true), "check lint ran out of time");
 }
@@ -320,6 +327,23 @@ fn pf8_a_failure_of_the_base_alone_is_not_put_down_to_the_patch() {
         case.evidence.checks[2].exit_code = Some(1);
     });
     assert_eq!(other.retried(), "check lint failed with exit code 1", "it is another check that fails");
+}
+
+/// M-1: what did not start on one tree alone is a matter of that tree.
+#[test]
+fn pf8_a_check_that_is_only_in_one_tree_is_put_down_to_that_tree() {
+    let not_run = |check: &mut CheckEvidence| {
+        check.exit_code = None;
+        check.sandbox_mode = NOT_RUN.into();
+        check.output_tail = "check test cannot be started: ./test is not in the repository".into();
+    };
+    let removed = Case::with(|case| not_run(&mut case.evidence.checks[0]));
+    assert_eq!(removed.retried(), "check test cannot be started: ./test is not in the repository");
+    let brought = Case::with(|case| {
+        not_run(&mut case.evidence.checks[1]);
+        case.evidence.checks[0].exit_code = Some(1);
+    });
+    assert_eq!(brought.retried(), "check test failed with exit code 1");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use azolla_protocol::AzollaType;
 use super::Line;
 use crate::{
     config::{
-        AzollaConfig, Place, ProviderConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile,
-        Unsafe,
+        AzollaConfig, Config, Place, ProviderConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX,
+        RepositoryFile, Unsafe,
     },
     deployment::{self, Deployment},
     git,
@@ -196,7 +196,7 @@ pub(super) fn provider(deployment: &Deployment, name: &str, provider: &ProviderC
         )];
     }
     match provider {
-        ProviderConfig::Command { argv, env, .. } => {
+        ProviderConfig::Command { argv, env, home_files, .. } => {
             let program = argv.first().map_or("", String::as_str);
             let path = std::env::var_os("PATH").unwrap_or_default();
             let mut lines = vec![match azolla_process::find(program.as_ref(), &path) {
@@ -207,13 +207,7 @@ pub(super) fn provider(deployment: &Deployment, name: &str, provider: &ProviderC
                     format!("install {program}, or correct argv of [provider.{name}]"),
                 ),
             }];
-            for variable in env.iter().filter(|variable| std::env::var_os(variable).is_none()) {
-                lines.push(Line::bad(
-                    &what,
-                    format!("{variable} is not set"),
-                    format!("export {variable}=…, or take it out of env"),
-                ));
-            }
+            lines.extend(login(name, program, env, home_files));
             lines
         }
         ProviderConfig::Recorded { answers } => vec![there(&what, answers)],
@@ -221,6 +215,50 @@ pub(super) fn provider(deployment: &Deployment, name: &str, provider: &ProviderC
             vec![Line::good(&what, format!("{} at {}", api.model, api.base_url))]
         }
     }
+}
+
+/// Does a program get anything to log in with? One of what is listed is enough: agents take whichever there is.
+fn login(name: &str, program: &str, env: &[String], home_files: &[String]) -> Option<Line> {
+    if env.is_empty() && home_files.is_empty() {
+        return None;
+    }
+    let what = format!("login of {name}");
+    let home = std::env::home_dir().unwrap_or_default();
+    let set = env.iter().filter(|variable| std::env::var_os(variable).is_some());
+    let copied = home_files.iter().filter(|file| home.join(file).is_file());
+    let seen: Vec<_> = set.chain(copied).map(String::as_str).collect();
+    if !seen.is_empty() {
+        return Some(Line::good(what, format!("sees {}", seen.join(", "))));
+    }
+    let unset = none_of(env, "is not set", "is set");
+    let missing = none_of(home_files, "is not in your home directory", "is in your home directory");
+    let state = [unset, missing].into_iter().flatten().collect::<Vec<_>>().join(", and ");
+    let fix = match (env.first(), home_files.is_empty()) {
+        (Some(variable), true) => format!("export {variable}=…, or correct env of [provider.{name}]"),
+        (Some(variable), false) => format!("export {variable}=…, or log in with {program}"),
+        (None, _) => format!("log in with {program}, or correct home_files of [provider.{name}]"),
+    };
+    Some(Line::bad(what, state, fix))
+}
+
+/// Says in words that nothing of a list is there.
+fn none_of(names: &[String], one: &str, any: &str) -> Option<String> {
+    match names {
+        [] => None,
+        [name] => Some(format!("{name} {one}")),
+        names => Some(format!("none of {} {any}", names.join(", "))),
+    }
+}
+
+/// Do caps on money hold for every worker? Not wrong if not, but nobody should think so.
+pub(super) fn money(config: &Config) -> Option<Line> {
+    let told = config.unpriced().map(|(name, provider)| match provider {
+        ProviderConfig::Command { .. } => format!("set most_usd of [provider.{name}]"),
+        _ => format!("set the prices of [provider.{name}]"),
+    });
+    let told: Vec<_> = told.collect();
+    let state = || format!("cannot hold for every worker; for that, {}", told.join(", "));
+    (!told.is_empty()).then(|| Line::good("caps on money", state()))
 }
 
 fn there(what: &str, path: &Path) -> Line {

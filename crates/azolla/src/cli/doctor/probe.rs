@@ -67,6 +67,7 @@ async fn program(provider: &dyn Diazotroph) -> Result<String, (String, String)> 
         claim_version: 0,
         prompt: QUESTION,
         remaining: TIME,
+        retries_before: 0,
         worktree: (provider.answer_form() == AnswerForm::Files).then(|| directory.path()),
         schema: None,
         allowance: &Free,

@@ -1,7 +1,7 @@
 //! One result, as it is compared with another.
 
 use azolla_control_plane::generation::Yield;
-use azolla_protocol::{RunnerStatus, Usage, WorkOrderId};
+use azolla_protocol::{AnswerForm, RunnerStatus, Usage, WorkOrderId};
 use serde_json::{Value, json};
 
 use crate::{cli::id::Found, failure::Failure, screen::duration};
@@ -21,6 +21,8 @@ pub(super) struct Side {
     output_tokens: u64,
     cost_microusd: Option<u64>,
     sandbox_mode: Option<String>,
+    /// The form in which the answer was asked for, where it is not the snapshot's.
+    pub(super) answer_form: Option<AnswerForm>,
     /// What the worker said, or why it failed.
     pub(super) notes: String,
     /// The change, or what came back and is none.
@@ -50,6 +52,7 @@ pub(super) async fn recorded(found: &Found, id: &WorkOrderId) -> anyhow::Result<
         output_tokens: sum(|usage| usage.output_tokens),
         cost_microusd: usage.iter().filter_map(|usage| usage.cost_microusd).reduce(|a, b| a + b),
         sandbox_mode: text("sandbox_mode"),
+        answer_form: text("answer_form").and_then(|form| form.parse().ok()),
         notes: bundle.notes.clone(),
         content: bundle.content,
     })
@@ -76,6 +79,7 @@ impl Side {
             output_tokens: usage.output_tokens,
             cost_microusd: usage.cost_microusd,
             sandbox_mode: result.sandbox_mode,
+            answer_form: result.answer_form,
             notes: result.notes,
             content,
         }
@@ -96,6 +100,7 @@ impl Side {
             output_tokens: usage.output_tokens,
             cost_microusd: usage.cost_microusd,
             sandbox_mode: None,
+            answer_form: None,
             notes: "the worker did not stop at the end of the budget and was dropped".to_owned(),
             content: String::new(),
         }
@@ -116,6 +121,7 @@ impl Side {
             "output_tokens": self.output_tokens,
             "cost_microusd": self.cost_microusd,
             "sandbox_mode": self.sandbox_mode,
+            "answer_form": self.answer_form.map(AnswerForm::as_str),
             "notes": self.notes,
             "content": self.content,
         })

@@ -37,6 +37,8 @@ impl Progress {
         let known = steps.iter().position(|step| step.activity.objective_id == activity.objective_id);
         if let Some(known) = known {
             if steps[known].activity.step == activity.step {
+                // How far it is shows on a terminal alone, the next time the line is drawn.
+                steps[known].activity.detail.clone_from(&activity.detail);
                 return;
             }
             steps.remove(known);
@@ -85,8 +87,9 @@ impl Progress {
             seconds => duration(seconds.saturating_mul(1_000)),
         };
         let more = if steps.len() > 1 { format!("  (and {} more)", steps.len() - 1) } else { String::new() };
-        let Activity { objective_id, step, .. } = &latest.activity;
-        Some(format!("{objective_id}  {step}  {elapsed}{of}{more}"))
+        let Activity { objective_id, step, detail, .. } = &latest.activity;
+        let detail = detail.as_ref().map_or_else(String::new, |detail| format!(", {detail}"));
+        Some(format!("{objective_id}  {step}{detail}  {elapsed}{of}{more}"))
     }
 
     fn activities(&self) -> Vec<Activity> {

@@ -3,7 +3,9 @@
 use std::{process::ExitCode, sync::Arc};
 
 use azolla_control_plane::WorkerContext;
-use azolla_protocol::{Clock, ObjectiveStatus, PauseReason, PauseState, Timestamp};
+use azolla_protocol::{
+    Clock, FailureKind, ObjectiveStatus, PauseReason, PauseState, Timestamp, Wait, WaitSource,
+};
 use azolla_substrate::SystemClock;
 
 use super::has_work;
@@ -60,7 +62,7 @@ impl Summary {
                 }
                 if objective.status == ObjectiveStatus::Blocked {
                     codes.push(match pause.reason {
-                        _ if waits_for_cap(&pause) => BUDGET_EXHAUSTED,
+                        _ if waits_for_cap(context, &pause).await? => BUDGET_EXHAUSTED,
                         PauseReason::GateFailed => GATE_FAILED,
                         PauseReason::BudgetExhausted => BUDGET_EXHAUSTED,
                         PauseReason::RunComplete | PauseReason::Blocked => BLOCKED,
@@ -72,6 +74,11 @@ impl Summary {
         for (context, _) in &self.contexts {
             if let Some(waiting) = waiting(context, deployment).await? {
                 codes.push(show_waiting(&mut page, context, &waiting));
+            } else if let Some(wait) = unusable(context).await? {
+                let id = &context.identity.azolla_id;
+                page.add(BAD, "waits").line(PLAIN, &format!(": {id}: {}", wait.reason));
+                page.line(FAINT, "  See what is wrong with it: azolla doctor");
+                codes.push(TEMPORARY);
             }
         }
         page.show()?;
@@ -82,8 +89,11 @@ impl Summary {
 }
 
 /// Tells whether an objective was stopped by a cap of its run or its own.
-fn waits_for_cap(pause: &PauseState) -> bool {
-    pause.prioritized_actions.iter().any(|action| action.contains("[caps]"))
+async fn waits_for_cap(context: &WorkerContext, pause: &PauseState) -> anyhow::Result<bool> {
+    let Some(run) = context.read().runs_of(&pause.objective_id).await?.pop() else { return Ok(false) };
+    let output = context.read().output_bundle(&run.output_id).await?;
+    let failure = output.and_then(|output| Some(output.metadata.more.get("failure")?.as_str()?.to_owned()));
+    Ok(failure.as_deref() == Some(FailureKind::Cap.as_str()))
 }
 
 /// Returns what keeps the rest of an azolla's work from running, if there is any and something does.
@@ -94,6 +104,13 @@ async fn waiting(context: &WorkerContext, deployment: &Deployment) -> anyhow::Re
     let home = Home::open(&deployment.place.home_store())?;
     let provider = context.diazotroph.provider();
     Ok(ledger::waiting(&home, &deployment.config.limits, provider, SystemClock.now())?)
+}
+
+/// Returns what the account says where it could not be written: that is on no record.
+async fn unusable(context: &WorkerContext) -> anyhow::Result<Option<Wait>> {
+    let wait = context.ledger.waits(context.diazotroph.provider());
+    let wait = wait.filter(|wait| wait.source == WaitSource::Ledger);
+    Ok(if has_work(context).await? { wait } else { None })
 }
 
 fn show_waiting(page: &mut Page, context: &WorkerContext, waiting: &Waiting) -> u8 {

@@ -2,10 +2,14 @@
 
 use std::{ops::Range, path::Component, path::Path};
 
-use azolla_diazotroph::provider::{AnthropicVersion, OutputKind, PromptBy, ResultBy, Structured};
+use azolla_control_plane::sandbox::SandboxMode;
+use azolla_diazotroph::{
+    check_base_url,
+    provider::{AnthropicVersion, OutputKind, PromptBy, ResultBy, Structured},
+};
 use azolla_protocol::{AnswerForm, Limit, Unit};
 
-use super::{SANDBOX_MODES, Section, url};
+use super::{SANDBOX_MODES, Section};
 use crate::config::{
     KeyFrom, ModelApi, Price, ProviderConfig,
     report::{Fault, nearest},
@@ -19,8 +23,8 @@ enum Kind {
     OpenAi,
 }
 
-/// Reads one provider.
-pub(super) fn read(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
+/// Reads one provider, where all programs are confined in the mode `sandbox`.
+pub(super) fn read(section: &Section<'_>, sandbox: SandboxMode) -> Result<ProviderConfig, Fault> {
     // Before anything else, so that no other fault shows its line.
     refuse_literal_key(section)?;
     let kinds = [
@@ -30,7 +34,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
         ("recorded", Kind::Recorded),
     ];
     match section.choice("kind", &kinds)?.ok_or_else(|| section.lacks("kind"))? {
-        Kind::Command => command(section),
+        Kind::Command => command(section, sandbox),
         Kind::Recorded => {
             section.only(&["kind", "answers"])?;
             let (answers, span) = section.needed_text("answers")?;
@@ -76,7 +80,7 @@ fn form(section: &Section<'_>) -> Result<AnswerForm, Fault> {
     Ok(section.choice("form", &FORMS)?.unwrap_or(AnswerForm::SearchReplace))
 }
 
-fn command(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
+fn command(section: &Section<'_>, sandbox: SandboxMode) -> Result<ProviderConfig, Fault> {
     section.only(&[
         "kind",
         "argv",
@@ -90,6 +94,7 @@ fn command(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
         "network",
         "read",
         "write",
+        "most_usd",
     ])?;
     let prompts = [("stdin", PromptBy::Stdin), ("file", PromptBy::File), ("argument", PromptBy::Argument)];
     let results = [("worktree", ResultBy::Worktree), ("stdout", ResultBy::Stdout(form(section)?))];
@@ -112,11 +117,24 @@ fn command(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
         output: section.choice("output", &outputs)?.unwrap_or(OutputKind::Plain),
         env: env(section)?,
         home_files: home_files(section)?,
-        sandbox: section.choice("sandbox", &SANDBOX_MODES)?,
+        sandbox: own_sandbox(section, sandbox)?,
         network: section.flag("network")?,
         read: section.paths("read")?,
         write: section.paths("write")?,
+        most_microusd: section.money("most_usd", &PRICE)?,
     })
+}
+
+/// Reads how this program is confined, if not as all are. What is required for all is required for this one too.
+fn own_sandbox(section: &Section<'_>, all: SandboxMode) -> Result<Option<SandboxMode>, Fault> {
+    let own = section.choice("sandbox", &SANDBOX_MODES)?;
+    match (all, own, section.text("sandbox")?) {
+        (SandboxMode::Required, Some(SandboxMode::Off | SandboxMode::BestEffort), Some((_, span))) => {
+            Err(Fault::new(span, "`sandbox` is weaker than the mode of [sandbox], which is required")
+                .help("take this line out, or set that mode to best-effort"))
+        }
+        _ => Ok(own),
+    }
 }
 
 /// Reads names of variables. What holds a value as well may hold a key, so the line is not shown (T29).
@@ -204,14 +222,17 @@ fn api(section: &Section<'_>, default_url: &str) -> Result<ModelApi, Fault> {
 /// Reads the URL and tells whether it is of this machine.
 fn base_url(section: &Section<'_>, default: &str) -> Result<(String, bool), Fault> {
     let Some((text, span)) = section.text("base_url")? else { return Ok((default.to_owned(), false)) };
-    match url::check(&text) {
-        Ok(host) => Ok((text.trim_end_matches('/').to_owned(), host == url::Host::Local)),
+    match check_base_url(&text) {
+        Ok(is_local) => Ok((text.trim().trim_end_matches('/').to_owned(), is_local)),
         // The line would show the password (T29).
-        Err(url::Refused::Password) => {
+        Err(broken) if text.contains('@') => {
             let key = section.key("base_url").unwrap_or(span);
-            Err(Fault::new(key, format!("`base_url` {}", url::Refused::Password)).secret())
+            Err(Fault::new(key, format!("`base_url` {broken}"))
+                .help("a URL without `@`, and key_env or key_file")
+                .secret())
         }
-        Err(refused) => Err(Fault::new(span, format!("`base_url` {refused}")).help(refused.help())),
+        Err(broken) => Err(Fault::new(span, format!("`base_url` {broken}"))
+            .help("such as https://host/path, or http://127.0.0.1:11434/v1")),
     }
 }
 

@@ -33,6 +33,7 @@ fn every_preset_makes_a_provider() {
             home: "/home/x".into(),
             home_files: owned(preset.home_files),
             sandbox: SandboxSettings { mode: preset.sandbox, network: preset.network, ..Default::default() },
+            most_microusd: None,
             limits: ResourceLimits::default(),
             state_dir: "/state".into(),
             path: "/bin".into(),

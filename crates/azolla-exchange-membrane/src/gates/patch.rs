@@ -118,9 +118,14 @@ fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Fa
             "RETRIES" => blocked(Some(format!(
                 "See whether the worker answers again: azolla doctor --probe && azolla objective retry {objective_id}"
             ))),
-            "CAP" => blocked(Some(format!(
-                "Raise that cap in [caps] of the configuration, then run: azolla objective retry {objective_id}"
-            ))),
+            "CAP" => {
+                // The reason names it last, in brackets.
+                let named = bundle.notes.rsplit_once("([caps] ").and_then(|(_, rest)| rest.split_once(')'));
+                let cap = named.map_or("that cap", |(name, _)| name);
+                blocked(Some(format!(
+                    "Raise {cap} in [caps] of the configuration, then run: azolla objective retry {objective_id}"
+                )))
+            }
             // The model's window does not grow, and the next prompt is larger by this failure (PF-8).
             "PROMPT_TOO_LARGE" => blocked(Some(format!(
                 "Shorten the objective, or lower prompt_repository_bytes in [limits], then run: azolla objective retry {objective_id}"

@@ -87,7 +87,7 @@ fn snippet(text: &str, path: &Path, span: &Range<usize>, help: Option<&str>) -> 
     let column = text[line_begin..begin].chars().count();
     let width = text[begin..end].chars().count().max(1);
     let gutter = " ".repeat(number.to_string().len());
-    let line = plain(text[line_begin..line_end].trim_end());
+    let line = masked(&plain(text[line_begin..line_end].trim_end()));
     // Of a line that goes on and on, what is around the fault.
     let skipped = if line.chars().count() > LINE_CHARS_MAX { column.saturating_sub(BEFORE_CHARS) } else { 0 };
     let line: String = line.chars().skip(skipped).take(LINE_CHARS_MAX).collect();
@@ -99,6 +99,30 @@ fn snippet(text: &str, path: &Path, span: &Range<usize>, help: Option<&str>) -> 
         let _ = write!(shown, " {help}");
     }
     shown
+}
+
+/// Covers what looks like a key, wherever in the file somebody put it (T29). Every character keeps its place.
+fn masked(line: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(begin) = rest.find(is_part) {
+        let length = rest[begin..].find(|c| !is_part(c)).unwrap_or(rest.len() - begin);
+        let (before, word) = (&rest[..begin], &rest[begin..begin + length]);
+        shown.push_str(before);
+        shown.push_str(&if looks_like_a_key(word) { "*".repeat(word.len()) } else { word.to_owned() });
+        rest = &rest[begin + length..];
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Tells a key from a name: long, with digits and small letters mixed.
+pub(super) fn looks_like_a_key(word: &str) -> bool {
+    const CHARS_MIN: usize = 20;
+    word.len() >= CHARS_MIN
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 fn floor(text: &str, at: usize) -> usize {

@@ -417,3 +417,20 @@ fn a_repository_sets_only_what_it_may() {
         assert!(shown.contains(part) && shown.contains(".azolla.toml"), "{part}: {shown}");
     }
 }
+
+/// T29: wherever in the file a key was put by mistake, no fault shows it.
+#[test]
+fn t29_no_fault_shows_a_line_with_a_key_in_it() {
+    const KEY: &str = "sk-canary0123456789abcdef";
+    for text in [
+        format!("[provider.m]\nkind = \"openai\"\napikey = {KEY}\n"),
+        format!("[provider.m]\nkind = \"openai\"\nmodel = \"m\"\nkey_file = \"{KEY}\"\n"),
+        format!("[provider.m]\nkind = \"command\"\nargv = [\"a\"]\nenv = {{ K = \"{KEY}\" }}\n"),
+        format!("[provider.m]\nkind = \"openai\"\nmodel = \"m\"\nbase_url = \"https://h/v1?key={KEY}\"\n"),
+        format!("[provider.m]\nkind = \"openai\"\nheaders = \"Bearer {KEY}\"\n"),
+        format!("[provider.m]\nkind = \"openai\"\nmodel = \"m\"\nkey_env = \"gsk_{}\"\n", &KEY[3..]),
+    ] {
+        let problem = parse(&text).expect_err("it is wrong");
+        assert!(!problem.contains("canary"), "{problem}");
+    }
+}

@@ -12,7 +12,7 @@ use azolla_protocol::{AnswerForm, Limit, Unit};
 use super::{SANDBOX_MODES, Section};
 use crate::config::{
     KeyFrom, ModelApi, Price, ProviderConfig,
-    report::{Fault, nearest},
+    report::{Fault, looks_like_a_key, nearest},
 };
 
 #[derive(Clone, Copy)]
@@ -252,7 +252,7 @@ fn key(section: &Section<'_>) -> Result<Option<KeyFrom>, Fault> {
 fn variable(section: &Section<'_>, name: String, span: Range<usize>) -> Result<String, Fault> {
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !name.starts_with(|first: char| first.is_ascii_digit());
-    if is_name {
+    if is_name && !looks_like_a_key(&name) {
         return Ok(name);
     }
     let span = section.key("key_env").unwrap_or(span);

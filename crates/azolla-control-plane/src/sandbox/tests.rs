@@ -111,3 +111,14 @@ fn the_objects_that_a_checkout_borrows_can_be_read() {
     fs::write(info.join("alternates"), "/mirror.git/objects\n../relative\n").unwrap();
     assert_eq!(of(), [Path::new("/mirror.git/objects")]);
 }
+
+#[test]
+fn what_a_shim_starts_can_be_read_wherever_it_is() {
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let shims = elsewhere.path().join("shims");
+    std::fs::create_dir(&shims).expect("a directory");
+    let environment =
+        BTreeMap::from([("HOME".into(), "/nowhere".into()), ("PATH".into(), shims.clone().into_os_string())]);
+    let read = with_toolchains(&SandboxSettings::default(), &environment).read;
+    assert_eq!(read, [elsewhere.path().to_owned(), shims]);
+}

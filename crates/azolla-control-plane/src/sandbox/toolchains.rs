@@ -48,8 +48,11 @@ pub(super) fn of(environment: &BTreeMap<OsString, OsString>) -> Vec<PathBuf> {
     let elsewhere = ELSEWHERE.iter().filter_map(|name| variable(environment, name));
     // Programs in directories that are listed nowhere else, such as ~/bin.
     let listed = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let listed: Vec<_> = std::env::split_paths(&listed).filter(|directory| directory.is_absolute()).collect();
+    // A shim is a script that starts what stands beside its directory (pyenv, rbenv, asdf), wherever that is.
+    let shims = listed.iter().filter(|directory| directory.ends_with("shims"));
     let programs: Vec<_> =
-        std::env::split_paths(&listed).filter(|directory| directory.is_absolute()).collect();
+        shims.filter_map(|directory| Some(directory.parent()?.to_owned())).chain(listed.clone()).collect();
     // The home, or all homes, is never meant.
     let is_home = |path: &Path| home.as_deref().is_some_and(|home| home.starts_with(path));
     parts.chain(elsewhere).chain(programs).filter(|path| path.exists() && !is_home(path)).collect()

@@ -108,7 +108,8 @@ fn a_cap_of_an_objective_blocks_it_with_the_cap_to_raise() {
     );
     let page = world.azolla(&[]).ok();
     assert!(
-        page.contains("Raise objective_runs in [caps]") && page.contains(&format!("azolla objective retry {id}\n")),
+        page.contains("Raise objective_runs in [caps]")
+            && page.contains(&format!("azolla objective retry {id}\n")),
         "{page}"
     );
     // Raised, it goes on.

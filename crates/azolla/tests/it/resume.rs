@@ -69,13 +69,13 @@ fn o3_results_that_wait_come_first_and_hold_the_rest_back() {
     world.azolla(&[]).ok();
     world.approved("Second");
     let ran = world.azolla(&["run", "--until-idle"]);
-    assert_eq!(ran.ok(), "");
+    assert_eq!(ran.ok(), "az-app: nothing new starts while a result waits for you: azolla\n");
     // Everything comes from the store: the repository may be gone.
     fs::rename(world.path("app"), world.path("moved")).unwrap();
     let page = world.azolla(&[]).ok();
     let expected = format!(
         "Waiting for you\n  1. Review PR on azolla/{first}: First  (awaiting confirmation)\n     azolla review {first}\n\n\
-         Waiting\n  az-app: 1 approved, held back: 1 results wait for you and the limit is 1\n\n\
+         Waiting\n  az-app: 1 approved, held back: 1 result waits for you and the limit is 1\n\n\
          Since you last looked, "
     );
     assert!(page.starts_with(&expected), "{page}");

@@ -93,7 +93,14 @@ fn add_waiting(page: &mut Page, deployment: &Deployment, desks: &[Desk], spendin
         let busy = content.runs.len() - idle;
         let (waiting, id) = (content.stream.waiting, &desk.azolla_id);
         if approved > 0 && review_limit > 0 && waiting + content.stream.open >= review_limit && waiting > 0 {
-            lines.push((format!("{id}: {approved} approved, held back: {waiting} results wait for you and the limit is {review_limit}"), None));
+            let results = match waiting {
+                1 => "1 result waits".to_owned(),
+                _ => format!("{waiting} results wait"),
+            };
+            let text = format!(
+                "{id}: {approved} approved, held back: {results} for you and the limit is {review_limit}"
+            );
+            lines.push((text, None));
         } else if let (1.., Some(held)) = (approved + idle, spending.held(id)) {
             let text = format!("{id}: {} ready to run, held back {}", approved + idle, held.until_and_why());
             lines.push((text, Some(held.action(deployment))));

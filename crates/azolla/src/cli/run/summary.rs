@@ -79,6 +79,13 @@ impl Summary {
                 page.add(BAD, "waits").line(PLAIN, &format!(": {id}: {}", wait.reason));
                 page.line(FAINT, "  See what is wrong with it: azolla doctor");
                 codes.push(TEMPORARY);
+            } else if let Some(waiting) = held_by_results(context).await? {
+                let id = &context.identity.azolla_id;
+                let results = match waiting {
+                    1 => "a result waits".to_owned(),
+                    _ => format!("{waiting} results wait"),
+                };
+                page.line(PLAIN, &format!("{id}: nothing new starts while {results} for you: azolla"));
             }
         }
         page.show()?;
@@ -111,6 +118,13 @@ async fn unusable(context: &WorkerContext) -> anyhow::Result<Option<Wait>> {
     let wait = context.ledger.waits(context.diazotroph.provider());
     let wait = wait.filter(|wait| wait.source == WaitSource::Ledger);
     Ok(if has_work(context).await? { wait } else { None })
+}
+
+/// Returns how many results keep the rest of an azolla's work from starting, if they do (O-3).
+async fn held_by_results(context: &WorkerContext) -> anyhow::Result<Option<u64>> {
+    let (stream, limit) = (context.read().stream().await?, context.settings.room.review_limit);
+    let is_full = limit > 0 && stream.open + stream.waiting >= limit;
+    Ok(if is_full && has_work(context).await? { Some(stream.waiting) } else { None })
 }
 
 fn show_waiting(page: &mut Page, context: &WorkerContext, waiting: &Waiting) -> u8 {

@@ -6,6 +6,8 @@
 mod check;
 mod read;
 
+pub use check::DocumentSchema;
+
 use std::ops::Deref;
 
 use serde::Serialize;

@@ -23,7 +23,36 @@ pub(super) fn check(kind: ArtifactKind, document: &Value) -> Result<(), Validati
     })
 }
 
+/// A schema that is no artifact's, such as that of an answer; it may refer to those of artifacts.
+#[derive(Debug)]
+pub struct DocumentSchema(Validator);
+
+impl DocumentSchema {
+    /// Takes a schema, or says why it is none.
+    pub fn new(schema: &Value) -> Result<Self, String> {
+        build(schema).map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Tells whether a document satisfies it.
+    pub fn is_valid(&self, document: &Value) -> bool {
+        self.0.is_valid(document)
+    }
+
+    /// Returns what is wrong with a document, each with its place, and no value of it.
+    pub fn faults<'a>(&'a self, document: &'a Value) -> impl Iterator<Item = String> + 'a {
+        self.0.iter_errors(document).map(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the document" } else { &place };
+            format!("{place}: {}", error.masked())
+        })
+    }
+}
+
 fn compile(kind: ArtifactKind) -> Validator {
+    build(&schema(kind)).expect("the schemas are part of the program, and a test compiles each")
+}
+
+fn build(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
     jsonschema::options()
         .with_draft(Draft::Draft7)
         .with_retriever(Embedded)
@@ -32,8 +61,7 @@ fn compile(kind: ArtifactKind) -> Validator {
         .with_format("date-time", |text: &str| text.parse::<Timestamp>().is_ok())
         .should_validate_formats(true)
         .with_keyword("maxBytes", max_bytes)
-        .build(&schema(kind))
-        .expect("the schemas are part of the program, and a test compiles each")
+        .build(schema)
 }
 
 fn schema(kind: ArtifactKind) -> Value {

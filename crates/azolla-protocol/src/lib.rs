@@ -7,6 +7,7 @@ mod names;
 
 pub mod artifacts;
 pub mod blueprint;
+pub mod content;
 pub mod lifecycle;
 pub mod limits;
 pub mod ports;

@@ -8,20 +8,15 @@ use std::{
 };
 
 use azolla_protocol::{
-    AzollaId, CommitId, Diazotroph, IdSource, LeaseLength, ObjectiveId, OwnerId, ResourceRef, Timestamp,
-    limits,
+    AzollaId, AzollaType, CommitId, Deadlines, IdSource, LeaseLength, ObjectiveId, OwnerId, ResourceRef,
+    Timestamp, WorkerRole, limits,
 };
 use azolla_substrate::{Identity, StreamRoom, Substrate, SubstrateError, SubstrateRead};
 use tokio::{sync::watch, time::Instant};
 
-use crate::{
-    checks::Check,
-    repo::{Repository, RepositoryError},
-    sandbox::SandboxSettings,
-    spending::Ledger,
-};
+use crate::{checks::Check, flow::Flow, repo::RepositoryError, sandbox::SandboxSettings, spending::Ledger};
 
-/// The parts that the workers of one CODE_PATCH azolla work with.
+/// The parts that the workers of one azolla work with.
 pub struct WorkerContext {
     /// The store.
     pub substrate: Arc<dyn Substrate>,
@@ -31,16 +26,10 @@ pub struct WorkerContext {
     pub owner_id: OwnerId,
     /// Fresh ids.
     pub ids: Arc<dyn IdSource>,
-    /// The azolla's one repository.
-    pub repository: Arc<dyn Repository>,
-    /// How objectives name it.
-    pub repo_ref: String,
-    /// Who does the work.
-    pub diazotroph: Arc<dyn Diazotroph>,
+    /// What its type works with.
+    pub flow: Flow,
     /// What may be spent.
     pub ledger: Arc<dyn Ledger>,
-    /// Reads the repository's own settings, if the operator trusts them.
-    pub repository_file: Arc<dyn RepositoryFileReader>,
     /// Configured limits.
     pub settings: Settings,
     /// Told what is under way; nothing depends on it.
@@ -51,15 +40,29 @@ pub struct WorkerContext {
     pub backoff: Backoff,
 }
 
-/// The configured limits of a CODE_PATCH azolla (PROTOCOL.md section 11).
+/// The configured limits of an azolla (PROTOCOL.md section 11).
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// How long a claim holds (C-7).
     pub lease: LeaseLength,
     /// Open workorders and waiting results (W-4, O-3).
     pub room: StreamRoom,
+    /// The workers that run here; the others run elsewhere, on the same store.
+    pub roles: Vec<WorkerRole>,
     /// Time for one patch.
     pub budget_patch_ms: u64,
+    /// Time for one triage.
+    pub budget_triage_ms: u64,
+    /// Time for one orientation.
+    pub budget_manifest_ms: u64,
+    /// Captures in one triage.
+    pub triage_batch: u64,
+    /// How often an orientation is made unasked; none is never.
+    pub manifest_every: Option<Duration>,
+    /// Time for one query to another azolla (M-4).
+    pub peer_query: Duration,
+    /// How long objectives may stay as they are (7.4).
+    pub deadlines: Deadlines,
     /// Automatic attempts after an operator's step.
     pub attempts_max: u64,
     /// Claims without an outcome before a resource is poison (W-7).
@@ -76,15 +79,23 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
+impl Settings {
+    /// Returns what holds for an azolla of a type where nothing is configured.
+    pub fn of(azolla_type: AzollaType) -> Self {
         Self {
+            roles: azolla_type.blueprint().workers.to_vec(),
             lease: LeaseLength::DEFAULT,
             room: StreamRoom {
                 max_concurrent: limits::MAX_CONCURRENT.default,
                 review_limit: limits::REVIEW_LIMIT.default,
             },
             budget_patch_ms: limits::BUDGET_PATCH_MS.default,
+            budget_triage_ms: limits::BUDGET_TRIAGE_MS.default,
+            budget_manifest_ms: limits::BUDGET_MANIFEST_MS.default,
+            triage_batch: limits::TRIAGE_BATCH.default,
+            manifest_every: None,
+            peer_query: Duration::from_millis(limits::PEER_QUERY_MS.default),
+            deadlines: Deadlines::default(),
             attempts_max: limits::ATTEMPTS_MAX.default,
             claims_without_outcome_max: limits::CLAIMS_WITHOUT_OUTCOME_MAX.default,
             prompt_bytes: limits::PROMPT_BYTES.default,

@@ -8,7 +8,7 @@ use std::{
 
 use azolla_protocol::{
     Allowance, AnswerForm, ContextSnapshot, Diazotroph, FailureKind, Generation, GenerationOutcome,
-    GenerationRequest, RunnerStatus, Usage, Wait,
+    GenerationRequest, JsonObject, RunnerStatus, Usage, Wait,
 };
 use tokio::time::Instant;
 
@@ -26,15 +26,22 @@ const ATTEMPTED_BYTES_MAX: usize = 1_000_000;
 /// Takes a step, how far it is, and how long it may take.
 pub type Show<'a> = dyn Fn(&str, Option<&str>, Option<Duration>) + Send + Sync + 'a;
 
-/// What a generation works with.
+/// What the generation of a patch works with.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {
     /// Where the base is, and where the commit will be.
     pub repository: &'a dyn Repository,
-    /// Who is asked.
-    pub diazotroph: &'a dyn Diazotroph,
     /// What the commit is made of.
     pub attempt: &'a Attempt,
+    /// Who is asked, and on what terms.
+    pub asking: Asking<'a>,
+}
+
+/// Who is asked, for what, and on what terms.
+#[derive(Clone, Copy)]
+pub struct Asking<'a> {
+    /// Who is asked.
+    pub diazotroph: &'a dyn Diazotroph,
     /// The task, as it is on record.
     pub snapshot: &'a ContextSnapshot,
     /// The whole budget, for words only.
@@ -65,8 +72,12 @@ pub struct Yield {
     pub status: RunnerStatus,
     /// The commit, where there is one.
     pub taken: Option<(Attempt, Taken)>,
-    /// What came back and did not become a commit.
-    pub attempted: String,
+    /// The bundle's title, where it is not the objective's.
+    pub title: Option<String>,
+    /// What came back, where it did not become a commit.
+    pub content: String,
+    /// What the type of the work adds to the bundle's metadata.
+    pub more: JsonObject,
     /// Why it failed, or what the worker said.
     pub notes: String,
     /// Why it failed, where what comes next depends on it: `metadata.failure`.
@@ -85,7 +96,9 @@ impl Yield {
         Self {
             status: RunnerStatus::GenerationFailed,
             taken: None,
-            attempted: String::new(),
+            title: None,
+            content: String::new(),
+            more: JsonObject::new(),
             notes: notes.into(),
             failure,
             usage: None,
@@ -104,7 +117,7 @@ impl Yield {
     fn refused(attempted: &str, reason: String) -> Self {
         Self {
             status: RunnerStatus::PatchApplyFailed,
-            attempted: storable(attempted, ATTEMPTED_BYTES_MAX),
+            content: storable(attempted, ATTEMPTED_BYTES_MAX),
             ..Self::failed(None, reason)
         }
     }
@@ -118,34 +131,34 @@ impl Yield {
 
 /// Generates and takes, within what is left of the budget.
 pub async fn generate(work: Work<'_>) -> Result<Worked, RepositoryError> {
-    let began = Instant::now();
-    (work.show)("preparing the work", None, Some(work.remaining));
-    let form = work.diazotroph.answer_form();
+    let (began, asking) = (Instant::now(), work.asking);
+    (asking.show)("preparing the work", None, Some(asking.remaining));
+    let form = asking.diazotroph.answer_form();
     let worktree = match form {
         AnswerForm::Files => Some(work.repository.worktree(work.attempt).await?),
         _ => None,
     };
-    let left = work.remaining.saturating_sub(began.elapsed());
+    let left = asking.remaining.saturating_sub(began.elapsed());
     if left.is_zero() {
-        let over = Yield::over_budget(work.budget_ms, "Preparing the repository took all of it.");
+        let over = Yield::over_budget(asking.budget_ms, "Preparing the repository took all of it.");
         return Ok(Worked::Done(Box::new(over)));
     }
-    let asked = asked_for(work.snapshot, form, &work.attempt.title);
-    (work.show)(RUNNING, None, Some(left));
-    let progress = |detail: &str| (work.show)(RUNNING, Some(detail), Some(left));
+    let asked = asked_for(asking.snapshot, form, &work.attempt.title);
+    (asking.show)(RUNNING, None, Some(left));
+    let progress = |detail: &str| (asking.show)(RUNNING, Some(detail), Some(left));
     let request = GenerationRequest {
         work_order_id: &work.attempt.work_order_id,
         claim_version: work.attempt.claim_version,
         prompt: &asked.prompt,
         remaining: left,
-        retries_before: work.retries_before,
+        retries_before: asking.retries_before,
         worktree: worktree.as_ref().map(|worktree| worktree.path()),
         schema: (form == AnswerForm::Json).then(edit_schema),
-        allowance: work.allowance,
+        allowance: asking.allowance,
         progress: &progress,
     };
-    work.is_asked.store(true, Ordering::Relaxed);
-    let Generation { outcome, usage, sandbox_mode } = work.diazotroph.generate(request).await;
+    asking.is_asked.store(true, Ordering::Relaxed);
+    let Generation { outcome, usage, sandbox_mode } = asking.diazotroph.generate(request).await;
     let (candidate, said) = match &outcome {
         GenerationOutcome::Text(text) => (Ok(Candidate::Text(text)), ""),
         GenerationOutcome::Edited { said } => match &worktree {
@@ -156,12 +169,12 @@ pub async fn generate(work: Work<'_>) -> Result<Worked, RepositoryError> {
             let failure = (*kind != FailureKind::Other).then_some(kind.as_str());
             (Err(Yield::failed(failure, reason.as_str())), "")
         }
-        GenerationOutcome::OverBudget { said } => (Err(Yield::over_budget(work.budget_ms, said)), ""),
+        GenerationOutcome::OverBudget { said } => (Err(Yield::over_budget(asking.budget_ms, said)), ""),
         GenerationOutcome::Wait(wait) => return Ok(Worked::Wait(wait.clone(), usage)),
     };
     let result = match candidate {
         Ok(candidate) => {
-            (work.show)("applying the patch", None, None);
+            (asking.show)("applying the patch", None, None);
             take(work, candidate, said).await?
         }
         Err(failed) => failed,

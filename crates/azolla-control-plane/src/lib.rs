@@ -2,6 +2,7 @@
 
 pub mod checks;
 mod context;
+mod flow;
 pub mod generation;
 mod lease;
 pub mod operator;
@@ -19,3 +20,4 @@ pub use context::{
     Activity, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext,
     WorkerError,
 };
+pub use flow::{Flow, PatchFlow, Targets, TaskMgmtFlow};

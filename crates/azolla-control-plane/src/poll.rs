@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use azolla_protocol::WorkerRole;
 use azolla_substrate::{BoxFuture, SubstrateError};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use crate::{
     context::{Tick, WorkerContext, WorkerError},
-    workers::{gate, readiness, runner, scheduler},
+    workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, readiness, runner, scheduler},
 };
 
 /// When a run ends by itself.
@@ -115,13 +116,19 @@ type Worker = for<'a> fn(&'a WorkerContext) -> BoxFuture<'a, Result<Tick, Worker
 
 async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut round = Tick::Idle;
-    let workers: [Worker; 4] = [
-        |ctx| Box::pin(readiness::tick(ctx)),
-        |ctx| Box::pin(scheduler::tick(ctx)),
-        |ctx| Box::pin(runner::tick(ctx)),
-        |ctx| Box::pin(gate::tick(ctx)),
-    ];
-    for tick in workers {
+    for role in ctx.identity.azolla_type.blueprint().workers {
+        if !ctx.settings.roles.contains(role) {
+            continue;
+        }
+        let tick: Worker = match role {
+            WorkerRole::Readiness => |ctx| Box::pin(readiness::tick(ctx)),
+            WorkerRole::CaptureReadiness => |ctx| Box::pin(capture_readiness::tick(ctx)),
+            WorkerRole::Scheduler => |ctx| Box::pin(scheduler::tick(ctx)),
+            WorkerRole::ManifestScheduler => |ctx| Box::pin(manifest_scheduler::tick(ctx)),
+            WorkerRole::Runner => |ctx| Box::pin(runner::tick(ctx)),
+            WorkerRole::Gate => |ctx| Box::pin(gate::tick(ctx)),
+            WorkerRole::DeadlineMonitor => |ctx| Box::pin(deadline_monitor::tick(ctx)),
+        };
         round = match (tick(ctx).await?, round) {
             (Tick::Advanced, _) | (_, Tick::Advanced) => Tick::Advanced,
             (Tick::Waiting(wait), round) => round.or_wait(wait),

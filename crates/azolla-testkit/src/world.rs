@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azolla_control_plane::{
-    RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext, WorkerError,
+    Flow, PatchFlow, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext,
+    WorkerError,
     operator::{NewObjective, Operator},
     repo::RepositoryError,
     spending::{Ledger, RunAccount},
@@ -59,14 +60,16 @@ impl World {
             identity: identity(AzollaType::CodePatch),
             owner_id: OwnerId::from_body(&ids.body()),
             ids,
-            repository: repository.clone(),
-            repo_ref: REPO.to_owned(),
-            diazotroph: diazotroph.clone(),
+            flow: Flow::Patch(PatchFlow {
+                repository: repository.clone(),
+                repo_ref: REPO.to_owned(),
+                diazotroph: diazotroph.clone(),
+                repository_file: Arc::new(TrustEverything),
+            }),
             ledger: Arc::new(NoCaps),
-            repository_file: Arc::new(TrustEverything),
             settings: Settings {
                 room: StreamRoom { max_concurrent: 1, review_limit: 0 },
-                ..Settings::default()
+                ..Settings::of(AzollaType::CodePatch)
             },
             watcher: Arc::new(|_| {}),
             stopping,
@@ -79,6 +82,14 @@ impl World {
     pub fn as_another_owner(&mut self) {
         self.ctx.owner_id = OwnerId::from_body(&self.ctx.ids.body());
         self.ctx.backoff = Default::default();
+    }
+
+    /// Returns what patches are made with.
+    pub fn patch(&mut self) -> &mut PatchFlow {
+        match &mut self.ctx.flow {
+            Flow::Patch(flow) => flow,
+            Flow::TaskMgmt(_) => panic!("a world of patches"),
+        }
     }
 
     /// Returns the diazotroph.

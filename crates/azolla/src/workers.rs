@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use azolla_control_plane::{
-    Activity, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings, WorkerContext,
-    checks::Check, repo::RepositoryError, sandbox::SandboxSettings, spending::Ledger,
+    Activity, Flow, PatchFlow, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings,
+    WorkerContext, checks::Check, repo::RepositoryError, sandbox::SandboxSettings, spending::Ledger,
 };
 use azolla_diazotroph::provider::CommandProvider;
 use azolla_protocol::{AzollaId, IdSource, LeaseLength, OwnerId, limits};
@@ -46,15 +46,17 @@ pub(crate) async fn context(
         identity: identity(azolla),
         owner_id: OwnerId::from_body(&ids.body()),
         ids,
-        repository: Arc::new(repository),
-        repository_file: Arc::new(PinnedFile {
-            home: deployment.place.home_store(),
-            azolla_id: azolla.id.clone(),
-            repo: repo_ref.clone(),
-            check_ms: deployment.config.limits.get(&limits::CHECK_MS),
+        flow: Flow::Patch(PatchFlow {
+            repository: Arc::new(repository),
+            repository_file: Arc::new(PinnedFile {
+                home: deployment.place.home_store(),
+                azolla_id: azolla.id.clone(),
+                repo: repo_ref.clone(),
+                check_ms: deployment.config.limits.get(&limits::CHECK_MS),
+            }),
+            repo_ref,
+            diazotroph: provider(deployment, name)?,
         }),
-        repo_ref,
-        diazotroph: provider(deployment, name)?,
         ledger: ledger(deployment),
         settings: settings(deployment, azolla)?,
         watcher,
@@ -86,6 +88,7 @@ fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Se
         checks: azolla.checks.iter().map(|check| made(check, check_ms, u64::MAX)).collect(),
         check_environment: passed(CHECK_VARIABLES.iter().copied()),
         sandbox: sandbox(deployment, azolla),
+        ..Settings::of(azolla.azolla_type)
     })
 }
 

@@ -1,11 +1,11 @@
 //! The workers: one file and one `tick` each (PROTOCOL.md section 6). The loop around them is in `poll.rs`.
 
-use crate::{
-    context::{RepositoryFile, WorkerContext},
-    repo::RepositoryError,
-};
+use crate::{context::RepositoryFile, flow::PatchFlow, repo::RepositoryError};
 
+pub mod capture_readiness;
+pub mod deadline_monitor;
 pub mod gate;
+pub mod manifest_scheduler;
 pub mod readiness;
 pub mod runner;
 pub mod scheduler;
@@ -14,11 +14,8 @@ pub mod scheduler;
 const CANDIDATES: u64 = 1_000;
 
 /// The repository's own settings, as they are at a commit; none if it has no such file (R13).
-async fn repository_file(
-    ctx: &WorkerContext,
-    commit: &str,
-) -> Result<Option<RepositoryFile>, RepositoryError> {
+async fn repository_file(flow: &PatchFlow, commit: &str) -> Result<Option<RepositoryFile>, RepositoryError> {
     const BYTES_MAX: usize = 64 * 1024;
-    let bytes = ctx.repository.file(commit, ".azolla.toml", BYTES_MAX).await?;
-    bytes.map(|bytes| ctx.repository_file.read(&bytes)).transpose()
+    let bytes = flow.repository.file(commit, ".azolla.toml", BYTES_MAX).await?;
+    bytes.map(|bytes| flow.repository_file.read(&bytes)).transpose()
 }

@@ -1,5 +1,6 @@
-//! Runner Worker: one CREATED workorder gets its one output_bundle, whatever happens (PF-6, B-3).
+//! Runner Worker: one CREATED workorder gets its one output_bundle, whatever happens (PF-6, TF-5, MF-5, B-3).
 
+mod answer;
 mod bundle;
 mod meter;
 
@@ -9,8 +10,8 @@ use std::{
 };
 
 use azolla_protocol::{
-    Actor, ContextSnapshot, FailureKind, ObjectiveId, ResourceRef, RunnerStatus, Timestamp, Usage, Validated,
-    Wait, Withheld, Workorder, WorkorderStatus,
+    Actor, ContextSnapshot, DiazotrophType, FailureKind, ObjectiveId, ResourceRef, RunnerStatus, Timestamp,
+    Usage, Validated, Wait, Withheld, Workorder, WorkorderStatus,
 };
 use azolla_substrate::{Commit, Release, StoredWorkorder, SubstrateError, Write};
 use tokio::time::timeout;
@@ -21,7 +22,8 @@ use self::{
 };
 use crate::{
     context::{Tick, WorkerContext, WorkerError, between},
-    generation::{self, Work, Worked, Yield},
+    flow::Flow,
+    generation::{self, Asking, Work, Worked, Yield},
     lease::{self, Claim, Held},
     repo::{Attempt, RepositoryError},
     snapshot::patch,
@@ -39,19 +41,16 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     if workorders.is_empty() {
         return Ok(tick);
     }
-    // A quota or a cap of the day: workorders wait unclaimed, and cost nothing.
-    let mut held_back = ctx.ledger.waits(ctx.diazotroph.provider()).map(|wait| (wait, false));
+    let mut is_shown = false;
     for stored in workorders {
-        if let Some((wait, is_shown)) = &mut held_back
+        // A quota or a cap of the day: workorders wait unclaimed, and cost nothing.
+        if let Some(wait) = ctx.ledger.waits(provider(ctx, &stored.workorder))
             && !ends_unasked(ctx, &stored).await?
         {
-            if !*is_shown {
-                ctx.show(
-                    &stored.workorder.objective_id,
-                    format!("waiting: {}", wait.reason),
-                    Some(wait.time),
-                );
-                *is_shown = true;
+            if !is_shown {
+                let step = format!("waiting: {}", wait.reason);
+                ctx.show(&stored.workorder.objective_id, step, Some(wait.time));
+                is_shown = true;
             }
             continue;
         }
@@ -84,6 +83,11 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     Ok(tick)
 }
 
+/// Returns the name of the provider for a workorder; empty if this azolla has none for its type.
+fn provider<'a>(ctx: &'a WorkerContext, workorder: &Workorder) -> &'a str {
+    ctx.flow.diazotroph(workorder.diazotroph_type).map_or("", |diazotroph| diazotroph.provider())
+}
+
 /// Tells whether a workorder ends without anybody being asked: it was cancelled (S-m), its claims are used up (W-7), or
 /// its budget is (B-2). `run` says which.
 async fn ends_unasked(ctx: &WorkerContext, stored: &StoredWorkorder) -> Result<bool, SubstrateError> {
@@ -114,6 +118,10 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         let result = Yield::over_budget(budget_ms, "Earlier claims used all of it.");
         return finish(ctx, claim, &subject, result).await;
     }
+    let Some(diazotroph) = ctx.flow.diazotroph(subject.workorder.diazotroph_type) else {
+        let notes = format!("This azolla has nobody for {}.", subject.workorder.diazotroph_type);
+        return finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Setup.as_str()), notes)).await;
+    };
     // The limit of retries is one for all claims (O-1).
     let before = ctx.read().usage_of(&subject.workorder.work_order_id).await?;
     let retries_before = before.iter().fold(0_u64, |sum, usage| sum.saturating_add(usage.retries));
@@ -134,14 +142,11 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         }
     };
     let left = Duration::from_millis(remaining);
-    // All of it is bounded: preparing and taking too, not only what the diazotroph does.
     let show = |step: &str, detail: Option<&str>, limit| {
         ctx.show_detail(&job.subject.workorder.objective_id, step, detail, limit);
     };
-    let work = generation::generate(Work {
-        repository: &*ctx.repository,
-        diazotroph: &*ctx.diazotroph,
-        attempt: &job.attempt,
+    let asking = Asking {
+        diazotroph,
         snapshot: &job.snapshot,
         budget_ms,
         remaining: left,
@@ -149,14 +154,23 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         allowance: &meter,
         show: &show,
         is_asked: &job.is_asked,
-    });
+    };
+    // All of it is bounded: preparing and taking too, not only what the diazotroph does.
+    let work = async {
+        match (&ctx.flow, &job.attempt) {
+            (Flow::Patch(flow), Some(attempt)) => {
+                generation::generate(Work { repository: &*flow.repository, attempt, asking }).await
+            }
+            _ => Ok(answer::generate(asking, &job.subject.workorder, claim).await),
+        }
+    };
     let work = timeout(left + GRACE, work);
     // Asked once the work is over or dropped: a request that was under way is settled by then.
     let used = || meter.usage(job.is_asked.load(Ordering::Relaxed));
     let result = match lease::hold(ctx, claim, &job.subject.workorder.objective_id, work).await {
         Held::Done(Ok(Ok(Worked::Done(result)))) => *result,
         Held::Done(Ok(Ok(Worked::Wait(wait, usage)))) => {
-            ctx.ledger.hold(ctx.diazotroph.provider(), &wait);
+            ctx.ledger.hold(diazotroph.provider(), &wait);
             return wait_for(ctx, claim, &job.subject, &wait, Some(&usage)).await;
         }
         Held::Done(Ok(Err(RepositoryError::Unusable { what, action }))) => Yield {
@@ -185,7 +199,7 @@ fn account(ctx: &WorkerContext, workorder: &Workorder) -> RunAccount {
         azolla_id: ctx.identity.azolla_id.clone(),
         objective_id: workorder.objective_id.clone(),
         work_order_id: workorder.work_order_id.clone(),
-        provider: ctx.diazotroph.provider().to_owned(),
+        provider: provider(ctx, workorder).to_owned(),
         budget_ms: workorder.budget_ms,
     }
 }
@@ -215,7 +229,7 @@ async fn give_back(
     let now = ctx.read().now().await?;
     ctx.ledger.end(&account(ctx, &subject.workorder), consumed(claim, now));
     let Some(usage) = usage else { return Ok(lease::release(ctx, claim, release).await?) };
-    let usage = Validated::new(usage_record(ctx, claim, subject, usage, now))?;
+    let usage = Validated::new(usage_record(provider(ctx, &subject.workorder), claim, subject, usage, now))?;
     let commit = Commit::new(ctx.commit_id(), Actor::Runner)
         .with(Write::RecordUsage(usage))
         .with(Write::GiveBack(release));
@@ -256,7 +270,8 @@ fn back_off(ctx: &WorkerContext, claim: &Claim, objective_id: &ObjectiveId, erro
 struct Job {
     subject: Subject,
     snapshot: ContextSnapshot,
-    attempt: Attempt,
+    /// What a commit is made of; none where there is none to make.
+    attempt: Option<Attempt>,
     /// Set once the diazotroph was asked: that may have cost something (B-3).
     is_asked: AtomicBool,
 }
@@ -270,9 +285,14 @@ async fn load(ctx: &WorkerContext, claim: &Claim, subject: Subject) -> Result<Jo
     let version = version.ok_or_else(|| missing("version of its objective"))?;
     let objective = ctx.read().objective_at(&workorder.objective_id, version).await?;
     let objective = objective.ok_or_else(|| missing("objective of its snapshot's version"))?;
-    let attempt = patch::attempt(&workorder, &snapshot, &objective.title);
-    let attempt = attempt.ok_or_else(|| missing("base commit"))?;
-    let attempt = Attempt { claim_version: claim.grant.fence.claim_version, ..attempt };
+    let attempt = match workorder.diazotroph_type {
+        DiazotrophType::Patch => {
+            let attempt = patch::attempt(&workorder, &snapshot, &objective.title);
+            let attempt = attempt.ok_or_else(|| missing("base commit"))?;
+            Some(Attempt { claim_version: claim.grant.fence.claim_version, ..attempt })
+        }
+        DiazotrophType::Triage | DiazotrophType::ManifestBuilder => None,
+    };
     let subject = Subject { workorder, objective };
     Ok(Job { subject, snapshot, attempt, is_asked: AtomicBool::new(false) })
 }
@@ -307,7 +327,7 @@ async fn finish(
     };
     let mut commit = Commit::new(ctx.commit_id(), Actor::Runner).with(Write::Execute(stored));
     if let Some(usage) = &result.usage {
-        let usage = usage_record(ctx, claim, subject, usage, now);
+        let usage = usage_record(provider(ctx, &subject.workorder), claim, subject, usage, now);
         commit = commit.with(Write::RecordUsage(Validated::new(usage)?));
     }
     match lease::commit(ctx, claim, commit).await {
@@ -318,9 +338,9 @@ async fn finish(
         }
         Err(error) => return Err(error.into()),
     }
-    if let Some((attempt, taken)) = &result.taken {
+    if let (Flow::Patch(flow), Some((attempt, taken))) = (&ctx.flow, &result.taken) {
         // The gate verifies or repairs it, so a failure here loses nothing.
-        let _ = ctx.repository.project(attempt, &taken.commit).await;
+        let _ = flow.repository.project(attempt, &taken.commit).await;
     }
     Ok(Tick::Advanced)
 }

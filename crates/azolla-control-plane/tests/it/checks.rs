@@ -66,7 +66,7 @@ impl Desk {
             git: which("git"),
             limits: PatchLimits::default(),
         });
-        world.ctx.repository = Arc::new(repository.expect("a repository"));
+        world.patch().repository = Arc::new(repository.expect("a repository"));
         world.ctx.settings.check_environment =
             [(OsString::from("PATH"), std::env::var_os("PATH").expect("a PATH"))].into();
         // Where a check looks for the sign to go on.
@@ -85,7 +85,7 @@ impl Desk {
             })
             .collect();
         let id = world.executed().await;
-        assert_eq!(world.ctx.repo_ref, REPO);
+        assert_eq!(world.patch().repo_ref, REPO);
         Self { world, id, directory }
     }
 

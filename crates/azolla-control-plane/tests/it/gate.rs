@@ -215,7 +215,7 @@ async fn r13_an_untrusted_repository_file_pauses_with_one_action() {
         }
     }
     let mut world = World::new(Backend::Sqlite).await;
-    world.ctx.repository_file = Arc::new(Distrust);
+    world.patch().repository_file = Arc::new(Distrust);
     world.repository.put(".azolla.toml", b"checks = []");
     let id = world.executed().await;
     world.gate().await;

@@ -268,7 +268,7 @@ async fn o3_waiting_results_stop_new_runs_until_the_operator_acts() {
 async fn pf3_an_objective_for_another_repository_blocks() {
     let mut world = World::new(Backend::Sqlite).await;
     let id = world.approved().await;
-    world.ctx.repo_ref = "/repos/other".into();
+    world.patch().repo_ref = "/repos/other".into();
     world.readiness().await;
     assert_eq!(world.scheduler().await, Tick::Advanced);
     let objective = world.objective(&id).await.objective;

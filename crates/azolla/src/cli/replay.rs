@@ -13,7 +13,7 @@ use std::{
 };
 
 use azolla_control_plane::{
-    generation::{self, Work, Worked},
+    generation::{self, Asking, Work, Worked},
     repo::Attempt,
     snapshot::patch,
     spending::RunAccount,
@@ -113,10 +113,8 @@ impl Replay {
         };
         let began = Instant::now();
         let (remaining, is_asked) = (Duration::from_millis(task.workorder.budget_ms), AtomicBool::new(false));
-        let work = generation::generate(Work {
-            repository: &repository,
+        let asking = Asking {
             diazotroph: &*diazotroph,
-            attempt: &task.attempt,
             snapshot: &task.snapshot,
             budget_ms: task.workorder.budget_ms,
             remaining,
@@ -124,7 +122,8 @@ impl Replay {
             allowance: &*allowance,
             show: &show,
             is_asked: &is_asked,
-        });
+        };
+        let work = generation::generate(Work { repository: &repository, attempt: &task.attempt, asking });
         let mut ending = Ending::listen()?;
         let worked = tokio::select! {
             worked = timeout(remaining + GRACE, work) => Ok(worked),

@@ -74,7 +74,9 @@ impl Run {
         if self.now {
             let home = Home::open(&deployment.place.home_store())?;
             for context in &contexts {
-                home.release_hold(context.diazotroph.provider())?;
+                for provider in context.flow.providers() {
+                    home.release_hold(provider)?;
+                }
             }
         }
         let summary = summary::Summary::begin(&contexts).await?;

@@ -6,7 +6,6 @@ use azolla_protocol::{
 use serde_json::json;
 
 use crate::{
-    context::WorkerContext,
     generation::{Yield, storable},
     lease::Claim,
     repo::{Attempt, Taken},
@@ -25,7 +24,7 @@ pub(super) struct Subject {
 /// Returns the bundle of a yield.
 pub(super) fn bundle(subject: &Subject, result: &Yield, elapsed_ms: u64, now: Timestamp) -> OutputBundle {
     let workorder = &subject.workorder;
-    let mut more = JsonObject::new();
+    let mut more = result.more.clone();
     if let Some((attempt, taken)) = &result.taken {
         more.insert("branch_name".into(), attempt.branch().into());
         more.insert("commit_sha".into(), taken.commit.as_str().into());
@@ -47,7 +46,7 @@ pub(super) fn bundle(subject: &Subject, result: &Yield, elapsed_ms: u64, now: Ti
     OutputBundle {
         output_id: OutputId::of(&workorder.work_order_id),
         objective_id: workorder.objective_id.clone(),
-        title: subject.objective.title.clone(),
+        title: result.title.clone().unwrap_or_else(|| subject.objective.title.clone()),
         metadata: OutputMetadata {
             work_order_id: workorder.work_order_id.clone(),
             runner_status: result.status,
@@ -58,7 +57,7 @@ pub(super) fn bundle(subject: &Subject, result: &Yield, elapsed_ms: u64, now: Ti
         content: result
             .taken
             .as_ref()
-            .map_or_else(|| result.attempted.clone(), |(_, taken)| taken.diff.clone()),
+            .map_or_else(|| result.content.clone(), |(_, taken)| taken.diff.clone()),
         notes: storable(&result.notes, NOTES_BYTES_MAX),
         created_at: now,
     }
@@ -96,7 +95,7 @@ fn usage_object(usage: &Usage) -> JsonObject {
 
 /// Returns what a claim cost.
 pub(super) fn usage_record(
-    ctx: &WorkerContext,
+    provider: &str,
     claim: &Claim,
     subject: &Subject,
     usage: &Usage,
@@ -105,7 +104,7 @@ pub(super) fn usage_record(
     UsageRecord {
         work_order_id: subject.workorder.work_order_id.clone(),
         claim_version: claim.grant.fence.claim_version,
-        provider: ctx.diazotroph.provider().to_owned(),
+        provider: provider.to_owned(),
         model: usage.model.clone(),
         requests: bounded(usage.requests),
         retries: bounded(usage.retries),

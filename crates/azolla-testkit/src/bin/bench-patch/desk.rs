@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, ensure};
 use azolla_control_plane::{
-    Settings, WorkerContext, WorkerError,
+    Flow, PatchFlow, Settings, WorkerContext, WorkerError,
     operator::{NewObjective, Operator},
     poll::{self, Until},
     repo::Repository,
@@ -68,12 +68,14 @@ impl Desk {
             identity: identity.clone(),
             owner_id: OwnerId::from_body(&ids.body()),
             ids: ids.clone(),
-            repository,
-            repo_ref: repo_ref.to_owned(),
+            flow: Flow::Patch(PatchFlow {
+                repository,
+                repo_ref: repo_ref.to_owned(),
+                diazotroph: Arc::new(Instant(answer.to_owned())),
+                repository_file: Arc::new(TrustEverything),
+            }),
             ledger: Arc::new(NoCaps),
-            diazotroph: Arc::new(Instant(answer.to_owned())),
-            repository_file: Arc::new(TrustEverything),
-            settings: Settings::default(),
+            settings: Settings::of(AzollaType::CodePatch),
             watcher: Arc::new(|_| {}),
             stopping,
             backoff: Default::default(),

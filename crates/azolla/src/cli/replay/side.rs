@@ -64,7 +64,7 @@ impl Side {
         let usage = result.usage.unwrap_or_default();
         let (tree, paths, content) = match result.taken {
             Some((_, taken)) => (Some(taken.tree), taken.paths, taken.diff),
-            None => (None, Vec::new(), result.attempted),
+            None => (None, Vec::new(), result.content),
         };
         Self {
             provider: provider.to_owned(),

@@ -109,14 +109,20 @@ async fn waiting(context: &WorkerContext, deployment: &Deployment) -> anyhow::Re
         return Ok(None);
     }
     let home = Home::open(&deployment.place.home_store())?;
-    let provider = context.diazotroph.provider();
-    Ok(ledger::waiting(&home, &deployment.config.limits, provider, SystemClock.now())?)
+    for provider in context.flow.providers() {
+        let waiting = ledger::waiting(&home, &deployment.config.limits, provider, SystemClock.now())?;
+        if waiting.is_some() {
+            return Ok(waiting);
+        }
+    }
+    Ok(None)
 }
 
 /// Returns what the account says where it could not be written: that is on no record.
 async fn unusable(context: &WorkerContext) -> anyhow::Result<Option<Wait>> {
-    let wait = context.ledger.waits(context.diazotroph.provider());
-    let wait = wait.filter(|wait| wait.source == WaitSource::Ledger);
+    let mut waits =
+        context.flow.providers().into_iter().filter_map(|provider| context.ledger.waits(provider));
+    let wait = waits.find(|wait| wait.source == WaitSource::Ledger);
     Ok(if has_work(context).await? { wait } else { None })
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Evidence {
 /// Finds everything out that the verdict rests on. A run that failed already needs nothing.
 pub(super) async fn collect(
     ctx: &WorkerContext,
-    case: &Case,
+    case: &Case<'_>,
     checks: Result<Vec<Check>, ChecksRefused>,
 ) -> Result<Evidence, RepositoryError> {
     let mut patch = PatchEvidence {
@@ -35,8 +35,8 @@ pub(super) async fn collect(
         return Ok(Evidence { patch, base_now: None });
     }
     ctx.show(&case.attempt.objective_id, "checking the patch", None);
-    let base_now = ctx.repository.base(&case.base_branch).await?;
-    let taken = match ctx.repository.rebuild(&case.attempt, &case.bundle.content).await {
+    let base_now = case.flow.repository.base(&case.base_branch).await?;
+    let taken = match case.flow.repository.rebuild(&case.attempt, &case.bundle.content).await {
         Ok(taken) => taken,
         Err(TakeError::Repository(error)) => return Err(error),
         Err(error) => {
@@ -45,11 +45,11 @@ pub(super) async fn collect(
         }
     };
     patch.rebuilt = Some(Rebuilt::Commit(taken.commit.clone()));
-    let applies =
-        base_now == case.attempt.base || ctx.repository.applies(&base_now, &case.bundle.content).await?;
+    let applies = base_now == case.attempt.base
+        || case.flow.repository.applies(&base_now, &case.bundle.content).await?;
     patch.applies_to_current_base = Some(applies);
     // The branch in the mirror: set by the runner, repaired here if that was cut short (G-1).
-    ctx.repository.project(&case.attempt, &taken.commit).await?;
+    case.flow.repository.project(&case.attempt, &taken.commit).await?;
     match checks {
         Err(refused) => patch.checks_refused = Some(refused),
         Ok(checks) if applies && !checks.is_empty() => {
@@ -66,7 +66,7 @@ pub(super) async fn collect(
 /// failure of either tree, unless the program is a file that only one of them has.
 async fn run_checks(
     ctx: &WorkerContext,
-    case: &Case,
+    case: &Case<'_>,
     commit: &str,
     checks: &[Check],
 ) -> Result<(Vec<CheckEvidence>, Option<ChecksRefused>), RepositoryError> {
@@ -76,7 +76,7 @@ async fn run_checks(
         [(CheckSubject::Patched, commit), (CheckSubject::Base, case.attempt.base.as_str())]
     {
         for (n, check) in checks.iter().enumerate() {
-            let place = ctx.repository.checkout(&case.attempt, commit).await?;
+            let place = case.flow.repository.checkout(&case.attempt, commit).await?;
             let on = match subject {
                 CheckSubject::Patched => "the patch",
                 CheckSubject::Base => "the base",

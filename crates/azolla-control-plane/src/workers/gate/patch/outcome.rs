@@ -14,13 +14,13 @@ use crate::{
     overwhelm::{self, Overwhelm, Trial},
     pause::Ending,
     repo::Published,
-    workers::scheduler::{add_blocker, bounded, machine_blocker},
+    workers::scheduler::patch::{add_blocker, bounded, machine_blocker},
 };
 
 /// Puts together the gate's one commit.
 pub(super) async fn commit(
     ctx: &WorkerContext,
-    case: &Case,
+    case: &Case<'_>,
     objective: &StoredObjective,
     verdict: &Verdict,
     evidence: Option<&Evidence>,
@@ -56,7 +56,7 @@ pub(super) async fn commit(
     Ok(commit)
 }
 
-fn run_record(case: &Case, verdict: &Verdict, now: Timestamp) -> RunRecord {
+fn run_record(case: &Case<'_>, verdict: &Verdict, now: Timestamp) -> RunRecord {
     let (gate_result, reason) = match verdict {
         Verdict::Pass(reason) => (GateResult::Pass, reason),
         Verdict::Fail(failure) => (GateResult::Fail, &failure.reason),
@@ -98,7 +98,7 @@ fn passed<'a>(
 /// FAIL: another attempt by itself, or BLOCKED with a blocker that says why (S-f, S-g, S-m).
 fn failed<'a>(
     ctx: &WorkerContext,
-    case: &Case,
+    case: &Case<'_>,
     objective: &StoredObjective,
     failure: &'a Failure,
     trials: Trials,
@@ -153,7 +153,7 @@ fn failed<'a>(
     Ok((step, next, ending))
 }
 
-fn is_setup(case: &Case) -> bool {
+fn is_setup(case: &Case<'_>) -> bool {
     case.bundle.metadata.more.get("failure").is_some_and(|failure| failure == "SETUP")
 }
 
@@ -171,7 +171,7 @@ struct Trials {
 
 /// Looks at the attempts since the operator's last step that put the objective into TODO (O-1). They are counted in
 /// the journal and compared by what the store has of them, so that no restart or takeover resets anything.
-async fn trials(ctx: &WorkerContext, case: &Case, failure: &Failure) -> Result<Trials, SubstrateError> {
+async fn trials(ctx: &WorkerContext, case: &Case<'_>, failure: &Failure) -> Result<Trials, SubstrateError> {
     let id = &case.attempt.objective_id;
     let journal = ctx.read().journal_of(id.as_str()).await?;
     let entered = |step| matches!(step, JournalStep::Sb | JournalStep::Sh | JournalStep::Si);

@@ -1,0 +1,281 @@
+//! The gate of a patch: rebuilt, checked, recorded, published (PF-7, PF-8).
+
+mod evidence;
+mod outcome;
+
+use azolla_exchange_membrane::gates::patch::{self, AfterFailure, ChecksRefused, Failure, Verdict};
+use azolla_protocol::{Actor, OutputBundle, ResourceRef, RunnerStatus, WorkorderStatus};
+use azolla_substrate::{Commit, CommitOutcome, Release, StoredObjective, StoredWorkorder, SubstrateError};
+
+use self::evidence::Evidence;
+use super::{Gated, count_failure, judged};
+use crate::{
+    checks::Check,
+    context::{RepositoryFile, WorkerContext, WorkerError},
+    flow::PatchFlow,
+    lease::{self, Claim, Held},
+    pause::then_retry,
+    repo::{Attempt, Published, RepositoryError},
+    snapshot::patch as patch_snapshot,
+    workers::repository_file,
+};
+
+/// Everything about a workorder that its gate reads.
+struct Case<'a> {
+    flow: &'a PatchFlow,
+    stored: StoredWorkorder,
+    bundle: OutputBundle,
+    objective: StoredObjective,
+    attempt: Attempt,
+    base_branch: String,
+}
+
+/// How a case is judged.
+enum Route {
+    /// By what is there, and these checks; or by why they cannot be run.
+    Evaluate(Result<Vec<Check>, ChecksRefused>),
+    /// Without a look at it.
+    Fail(Failure),
+}
+
+/// Gates one patch.
+pub(super) async fn gate(
+    ctx: &WorkerContext,
+    flow: &PatchFlow,
+    resource: &ResourceRef,
+    stored: StoredWorkorder,
+) -> Result<Gated, WorkerError> {
+    let (case, route) = match ctx.unless_stopping(without_claim(ctx, flow, resource, stored)).await {
+        None => return Ok(Gated::Stopping),
+        Some(Ok(Short::Committed(outcome))) => return judged(ctx, resource, outcome).await,
+        Some(Ok(Short::HasChecks(case, route))) => (case, route),
+        Some(Err(error)) if error.is_of_one_resource() => return count_failure(ctx, resource, &error).await,
+        Some(Err(error)) => return Err(error),
+    };
+    let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
+    under_claim(ctx, &claim, *case, route).await
+}
+
+/// What there was to do without holding a claim.
+enum Short<'a> {
+    /// All of it.
+    Committed(Result<CommitOutcome, SubstrateError>),
+    /// Checks come first, and those take long.
+    HasChecks(Box<Case<'a>>, Route),
+}
+
+/// Short work is loaded first: claim, commit and release are one transaction.
+async fn without_claim<'a>(
+    ctx: &WorkerContext,
+    flow: &'a PatchFlow,
+    resource: &ResourceRef,
+    stored: StoredWorkorder,
+) -> Result<Short<'a>, WorkerError> {
+    let case = load(ctx, flow, stored).await?;
+    let route = route(ctx, &case).await?;
+    if matches!(&route, Route::Evaluate(Ok(checks)) if !checks.is_empty()) {
+        return Ok(Short::HasChecks(Box::new(case), route));
+    }
+    let found = judge(ctx, &case, route).await?;
+    let commit = conclude(ctx, &case, &found).await?;
+    let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
+    Ok(Short::Committed(ctx.substrate.commit(commit).await))
+}
+
+/// The checks take long: they run under a claim that is held meanwhile.
+async fn under_claim(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    mut case: Case<'_>,
+    route: Route,
+) -> Result<Gated, WorkerError> {
+    // C-1: eligibility is read again under the claim.
+    if !is_ungated(ctx.read().workorder(&case.stored.workorder.work_order_id).await?.as_ref()) {
+        lease::release(ctx, claim, Release::Unused).await?;
+        return Ok(Gated::Moved);
+    }
+    // G-1: files are named by the claim, so that a gate that was paused and its successor share none.
+    case.attempt.claim_version = claim.grant.fence.claim_version;
+    let work = async {
+        let found = judge(ctx, &case, route).await?;
+        let commit = conclude(ctx, &case, &found).await?;
+        Ok((found, commit))
+    };
+    let (found, mut commit) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
+        Held::Done(Ok(done)) => done,
+        Held::Done(Err(error)) => return give_up_for_now(ctx, claim, &case, error).await,
+        // The checks were ended; the next look finds the request and writes the FAIL (S-m).
+        Held::Cancelled => {
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Gated::Moved);
+        }
+        Held::Stopping => {
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Gated::Stopping);
+        }
+        Held::Lost => return Ok(Gated::Moved),
+    };
+    loop {
+        match lease::commit(ctx, claim, commit).await {
+            // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
+            Err(SubstrateError::Changed { .. }) => match conclude(ctx, &case, &found).await {
+                Ok(again) => commit = again,
+                Err(error) => return give_up_for_now(ctx, claim, &case, error).await,
+            },
+            // Done, or taken over, or nobody can say: whoever looks next finds out (C-9).
+            Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
+                return Ok(Gated::Moved);
+            }
+            Err(error) => return give_up_for_now(ctx, claim, &case, error.into()).await,
+        }
+    }
+}
+
+/// A fault of this one resource is counted and waits; any other ends the tick.
+async fn give_up_for_now(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    case: &Case<'_>,
+    error: WorkerError,
+) -> Result<Gated, WorkerError> {
+    if !error.is_of_one_resource() {
+        return Err(error);
+    }
+    lease::release(ctx, claim, Release::Failed).await?;
+    ctx.show(&case.attempt.objective_id, format!("waiting: {error}"), None);
+    Ok(Gated::Failed)
+}
+
+async fn load<'a>(
+    ctx: &WorkerContext,
+    flow: &'a PatchFlow,
+    stored: StoredWorkorder,
+) -> Result<Case<'a>, WorkerError> {
+    let id = &stored.workorder.work_order_id;
+    let missing = |what: &str| WorkerError::Broken(format!("{id} has no {what}"));
+    let bundle = ctx.read().output_of(id).await?.ok_or_else(|| missing("output_bundle"))?;
+    let objective = ctx.read().objective(&stored.workorder.objective_id).await?;
+    let objective = objective.ok_or_else(|| missing("objective"))?;
+    let snapshot = ctx.read().context_snapshot(&stored.workorder.context_snapshot_id).await?;
+    let snapshot = snapshot.ok_or_else(|| missing("context_snapshot"))?;
+    let attempt = patch_snapshot::attempt(&stored.workorder, &snapshot, &bundle.title);
+    let attempt = attempt.ok_or_else(|| missing("base commit"))?;
+    let base_branch = patch_snapshot::base_branch(&snapshot).to_owned();
+    Ok(Case { flow, bundle, objective, attempt, base_branch, stored })
+}
+
+async fn route(ctx: &WorkerContext, case: &Case<'_>) -> Result<Route, WorkerError> {
+    if is_cancelled(&case.objective) {
+        return Ok(Route::Fail(cancelled()));
+    }
+    if case.stored.claim_count >= ctx.settings.claims_without_outcome_max {
+        let reason = format!("{} gate runs ended without a result", case.stored.claim_count);
+        return Ok(Route::Fail(Failure { reason, next: AfterFailure::Block(None) }));
+    }
+    if case.bundle.metadata.runner_status != RunnerStatus::Completed {
+        return Ok(Route::Evaluate(Ok(Vec::new())));
+    }
+    if !ctx.settings.checks.is_empty() {
+        return Ok(Route::Evaluate(Ok(ctx.settings.checks.clone())));
+    }
+    // The repository's own checks, from the base commit and only if they are pinned (R13).
+    Ok(match repository_file(case.flow, &case.attempt.base).await {
+        Ok(None) => Route::Evaluate(Ok(Vec::new())),
+        Ok(Some(RepositoryFile::Trusted(settings))) => Route::Evaluate(Ok(settings.checks)),
+        Ok(Some(RepositoryFile::Untrusted { action })) => {
+            let reason =
+                "the repository's .azolla.toml is not trusted, so its checks were not run".to_owned();
+            let action = then_retry(&action, &case.attempt.objective_id);
+            Route::Evaluate(Err(ChecksRefused { reason, action }))
+        }
+        Ok(Some(RepositoryFile::Invalid { reason })) => {
+            let action = "Correct .azolla.toml in the repository and trust it again".to_owned();
+            let action = then_retry(&action, &case.attempt.objective_id);
+            Route::Evaluate(Err(ChecksRefused { reason: format!(".azolla.toml: {reason}"), action }))
+        }
+        Err(error) => Route::Fail(unusable(case, error)?),
+    })
+}
+
+/// What the gate found out: all that its verdict rests on.
+struct Found {
+    verdict: Verdict,
+    evidence: Option<Evidence>,
+}
+
+/// Looks at everything and gives the verdict. A repository that cannot be used is a FAIL; one that may come back is an
+/// error.
+async fn judge(ctx: &WorkerContext, case: &Case<'_>, route: Route) -> Result<Found, WorkerError> {
+    let (verdict, evidence) = match route {
+        Route::Fail(failure) => (Verdict::Fail(failure), None),
+        Route::Evaluate(checks) => match evidence::collect(ctx, case, checks).await {
+            Ok(evidence) => {
+                (patch::evaluate(&case.stored.workorder, &case.bundle, &evidence.patch), Some(evidence))
+            }
+            Err(error) => (Verdict::Fail(unusable(case, error)?), None),
+        },
+    };
+    Ok(Found { verdict, evidence })
+}
+
+/// Puts together what to commit, for the objective as it is now. On PASS the branch is published first: the pause_state
+/// tells whether it is there. A cancel that came in meanwhile is a FAIL, and publishes nothing.
+async fn conclude(ctx: &WorkerContext, case: &Case<'_>, found: &Found) -> Result<Commit, WorkerError> {
+    let objective = ctx.read().objective(&case.attempt.objective_id).await?;
+    let objective = objective.ok_or_else(|| WorkerError::Broken("the objective is gone".to_owned()))?;
+    if is_cancelled(&objective) {
+        return outcome::commit(ctx, case, &objective, &Verdict::Fail(cancelled()), None, &Published::Done)
+            .await;
+    }
+    let (verdict, evidence) = (&found.verdict, found.evidence.as_ref());
+    // Before anything leaves this program: what cannot be recorded is not published either.
+    let commit = outcome::commit(ctx, case, &objective, verdict, evidence, &Published::Done).await?;
+    if let Verdict::Fail(_) = verdict {
+        return Ok(commit);
+    }
+    match publish(ctx, case).await {
+        Published::Done => Ok(commit),
+        by_hand => outcome::commit(ctx, case, &objective, verdict, evidence, &by_hand).await,
+    }
+}
+
+/// The FAIL of a repository that the operator has to look at; what may pass by itself stays an error.
+fn unusable(case: &Case<'_>, error: RepositoryError) -> Result<Failure, RepositoryError> {
+    match error {
+        RepositoryError::Unusable { what, action } => Ok(Failure {
+            reason: what,
+            next: AfterFailure::Block(Some(then_retry(&action, &case.attempt.objective_id))),
+        }),
+        error => Err(error),
+    }
+}
+
+/// Gives the operator the branch. It is the same commit whoever publishes it, so a gate that is cut off here leaves
+/// nothing wrong behind (G-1). The patch passed: whatever keeps it from going there is for the operator to settle.
+async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
+    let commit = case.bundle.metadata.more.get("commit_sha").and_then(|sha| sha.as_str()).unwrap_or_default();
+    ctx.show(&case.attempt.objective_id, "publishing the branch", None);
+    match case.flow.repository.publish(&case.attempt, commit).await {
+        Ok(published) => published,
+        Err(RepositoryError::Unusable { what, action }) => {
+            Published::ByHand { reason: what, command: action }
+        }
+        Err(RepositoryError::Unavailable(reason)) => {
+            Published::ByHand { reason, command: "azolla doctor".to_owned() }
+        }
+    }
+}
+
+fn is_ungated(stored: Option<&StoredWorkorder>) -> bool {
+    stored.is_some_and(|stored| {
+        stored.workorder.status == WorkorderStatus::Executed && stored.stream_slot.is_some()
+    })
+}
+
+fn is_cancelled(objective: &StoredObjective) -> bool {
+    objective.objective.metadata.contains_key("cancel")
+}
+
+fn cancelled() -> Failure {
+    Failure { reason: "the operator cancelled the run".to_owned(), next: AfterFailure::Block(None) }
+}

@@ -1,0 +1,32 @@
+//! Orientation: the answer of a MANIFEST_BUILDER_DIAZOTROPH as its bundle has it (MF-5).
+
+use azolla_protocol::{
+    ContextSnapshot, DocumentSchema, JsonObject,
+    content::{ManifestAnswer, manifest_answer_schema, numbered_actions},
+};
+
+use super::{Answer, from_snapshot, object_in};
+use crate::generation::storable;
+
+/// What an orientation needs at the most.
+const TEXT_BYTES_MAX: usize = 20_000;
+
+/// Reads an orientation, as a document or as text with numbered lines, or says what is wrong with it.
+pub(super) fn read(snapshot: &ContextSnapshot, text: &str) -> Result<Answer, String> {
+    let document = object_in(text).filter(|document| {
+        DocumentSchema::new(manifest_answer_schema()).is_ok_and(|schema| schema.is_valid(document))
+    });
+    let answer: Option<ManifestAnswer> = document.and_then(|document| serde_json::from_value(document).ok());
+    let (content, said) = match answer {
+        Some(answer) => (answer.text(), answer.notes),
+        None if numbered_actions(text).is_empty() => return Err("it has no numbered action".to_owned()),
+        None => (storable(text.trim(), TEXT_BYTES_MAX), String::new()),
+    };
+    let mut more = JsonObject::new();
+    more.insert("queried_azolla_ids".into(), from_snapshot(snapshot, "queried_azolla_ids"));
+    // What is known of the sources does not depend on who wrote the text.
+    let sources = from_snapshot(snapshot, "remarks");
+    let sources = sources.as_array().into_iter().flatten().filter_map(|remark| remark.as_str());
+    let notes: Vec<&str> = sources.chain([said.as_str()]).filter(|text| !text.is_empty()).collect();
+    Ok(Answer { title: "Orientation".to_owned(), content, notes: notes.join("\n"), more })
+}

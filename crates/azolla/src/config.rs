@@ -10,10 +10,10 @@ mod read;
 mod report;
 mod repository_file;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use azolla_control_plane::sandbox::SandboxSettings;
-use azolla_protocol::{AzollaId, AzollaType, Limit, limits};
+use azolla_protocol::{AzollaId, AzollaType, Deadlines, Limit, limits};
 
 pub(crate) use edit::{
     Added, add_azolla, add_preset, add_provider, add_recorded, copy_provider, first_text, set_provider,
@@ -36,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     /// What checks and commands may reach.
     pub(crate) sandbox: SandboxSettings,
+    /// How long objectives may stay as they are, by urgency (7.4).
+    pub(crate) deadlines: Deadlines,
 }
 
 /// One azolla of the registry.
@@ -51,8 +53,14 @@ pub(crate) struct AzollaConfig {
     pub(crate) base_branch: Option<String>,
     /// A PostgreSQL URL; none is a SQLite file in the data directory.
     pub(crate) store: Option<String>,
-    /// Which provider does the work.
+    /// Which provider does the work of a CODE_PATCH azolla.
     pub(crate) provider: Option<String>,
+    /// Which provider triages for a TASK_MGMT azolla; none is the built-in one.
+    pub(crate) triage_provider: Option<String>,
+    /// Which provider gives orientation for a TASK_MGMT azolla; none is the built-in one.
+    pub(crate) manifest_provider: Option<String>,
+    /// How often a TASK_MGMT azolla gives orientation unasked; none is never.
+    pub(crate) manifest_every: Option<Duration>,
     /// Runs at once (W-4).
     pub(crate) max_concurrent: u64,
     /// The operator's own checks.

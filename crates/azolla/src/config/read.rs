@@ -6,12 +6,12 @@ mod section;
 
 use azolla_control_plane::sandbox::{SandboxMode, SandboxSettings};
 use azolla_protocol::{
-    LIMITS, Limit, Unit,
+    Deadlines, LIMITS, Limit, Unit,
     limits::{self, CAPS},
 };
 use toml::de::DeTable;
 
-use self::section::Section;
+use self::section::{Period, Section};
 use super::{CheckConfig, Config, Limits, report::Fault};
 
 /// Where a limit of the protocol's table is set, if not under `[limits]`.
@@ -22,7 +22,7 @@ const ELSEWHERE: [(&Limit, &str); 2] =
 pub(super) fn config(text: &str) -> Result<Config, Fault> {
     let parsed = parse(text)?;
     let file = Section::new("the file", &parsed);
-    file.only(&["azolla", "provider", "limits", "attention", "caps", "sandbox"])?;
+    file.only(&["azolla", "provider", "limits", "attention", "caps", "sandbox", "deadlines"])?;
     let mut config = Config::default();
     if let Some(section) = file.section("limits")? {
         read_limits(&section, &mut config.limits)?;
@@ -39,7 +39,14 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
     if let Some(section) = file.section("sandbox")? {
         config.sandbox = read_sandbox(&section)?;
     }
+    if let Some(section) = file.section("deadlines")? {
+        config.deadlines = read_deadlines(&section)?;
+    }
     for (name, section) in file.sections("provider")? {
+        if name.get_ref() == azolla::BUILTIN {
+            let what = "`builtin` is always there, and needs no section";
+            return Err(Fault::new(name.span(), what).help("give this one another name"));
+        }
         config.providers.insert(name.get_ref().to_string(), provider::read(&section, config.sandbox.mode)?);
     }
     for (name, section) in file.sections("azolla")? {
@@ -88,6 +95,23 @@ fn read_caps(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fault
         }
     }
     Ok(())
+}
+
+/// Reads `urgency_0 = "1h"` and so on; "none" is no deadline.
+fn read_deadlines(section: &Section<'_>) -> Result<Deadlines, Fault> {
+    const KEYS: [&str; 5] = ["urgency_0", "urgency_1", "urgency_2", "urgency_3", "urgency_4"];
+    section.only(&KEYS)?;
+    let mut deadlines = Deadlines::default();
+    for (key, deadline) in KEYS.into_iter().zip(&mut deadlines.0) {
+        match section.period(key)? {
+            Some(Period::Never) => *deadline = None,
+            Some(Period::Every(time)) => {
+                *deadline = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+            }
+            None => {}
+        }
+    }
+    Ok(deadlines)
 }
 
 fn read_sandbox(section: &Section<'_>) -> Result<SandboxSettings, Fault> {

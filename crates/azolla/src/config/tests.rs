@@ -35,6 +35,9 @@ fn y1_the_file_is_the_registry() {
             base_branch: Some("main".into()),
             store: None,
             provider: Some("agent".into()),
+            triage_provider: None,
+            manifest_provider: None,
+            manifest_every: None,
             max_concurrent: 2,
             checks: vec![CheckConfig {
                 name: "t".into(),
@@ -72,10 +75,11 @@ fn the_first_file_is_valid_and_so_is_each_of_its_comments() {
         .lines()
         .map(|line| match line.strip_prefix("# ") {
             Some(rest) if rest.contains(" = ") || rest.starts_with(['[', ']', ' ']) => format!("{rest}\n"),
-            _ => "\n".to_owned(),
+            Some(_) => "\n".to_owned(),
+            None => format!("{line}\n"),
         })
         .collect();
-    assert_eq!(parse(&uncommented).unwrap().azollas.len(), 1, "{uncommented}");
+    assert_eq!(parse(&uncommented).unwrap().azollas.len(), 2, "{uncommented}");
 }
 
 #[test]
@@ -122,6 +126,28 @@ fn every_fault_has_its_own_words() {
         ("[azolla.az-x]\ntype = \"code\"".into(), "one of CODE_PATCH_AZOLLA, TASK_MGMT_AZOLLA"),
         ("[azolla.'$(id)']\n".into(), "is not an id of the form az-"),
         ("[azolla]\naz-x = 1".into(), "write [azolla.az-x]"),
+        (
+            "[azolla.az-x]\ntype = \"TASK_MGMT_AZOLLA\"\nprovider = \"x\"".into(),
+            "it has triage_provider and manifest_provider",
+        ),
+        (with("triage_provider = \"builtin\""), "a CODE_PATCH_AZOLLA has no `triage_provider`"),
+        (
+            "[azolla.az-x]\ntype = \"TASK_MGMT_AZOLLA\"\ntriage_provider = \"agent\"\n\
+             [provider.agent]\nkind = \"command\"\nargv = [\"x\"]\nprompt = \"stdin\"\nresult = \"worktree\""
+                .into(),
+            "`agent` edits files",
+        ),
+        (
+            "[azolla.az-x]\ntype = \"TASK_MGMT_AZOLLA\"\nmanifest_every = \"5s\"".into(),
+            "is at least a minute",
+        ),
+        (
+            "[azolla.az-x]\ntype = \"TASK_MGMT_AZOLLA\"\nmanifest_every = \"often\"".into(),
+            "is no length of time",
+        ),
+        ("[provider.builtin]\nkind = \"recorded\"\nanswers = \"/x\"".into(), "give this one another name"),
+        ("[deadlines]\nurgency_1 = \"1 week\"".into(), "such as \"6h\""),
+        ("[deadlines]\nurgency_5 = \"1d\"".into(), "did you mean"),
         ("[azolla.az-x]\ntype = \"TASK_MGMT_AZOLLA\"\nrepo = \"/x\"".into(), "has no `repo`"),
         ("[azolla.az-x]\ntype = \"CODE_PATCH_AZOLLA\"".into(), "has no `repo`"),
         (APP.replace("/r/app", "app"), "neither an absolute path nor a URL"),
@@ -433,4 +459,16 @@ fn t29_no_fault_shows_a_line_with_a_key_in_it() {
         let problem = parse(&text).expect_err("it is wrong");
         assert!(!problem.contains("canary"), "{problem}");
     }
+}
+
+/// 7.4: what is configured takes the place of the default, urgency by urgency; `builtin` is the default by name.
+#[test]
+fn deadlines_and_task_management_are_read() {
+    let text = "[azolla.az-x]\ntype = \"TASK_MGMT_AZOLLA\"\ntriage_provider = \"builtin\"\nmanifest_every = \"6h\"\n\
+                [deadlines]\nurgency_0 = \"90 min\"\nurgency_3 = \"none\"\nurgency_4 = \"0\"";
+    let config = Config::parse(text, Path::new("config.toml")).unwrap();
+    let (minute, day) = (60_000, 86_400_000);
+    assert_eq!(config.deadlines, Deadlines([Some(90 * minute), Some(day), Some(7 * day), None, Some(0)]));
+    assert_eq!(config.azollas[0].triage_provider, None);
+    assert_eq!(config.azollas[0].manifest_every, Some(std::time::Duration::from_secs(6 * 3_600)));
 }

@@ -1,18 +1,37 @@
 //! `[azolla.<id>]`: one azolla of the registry.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use azolla_control_plane::repo::{check_branch, check_repo_ref};
+use azolla_diazotroph::provider::ResultBy;
 use azolla_protocol::{AzollaId, AzollaType, limits};
 use toml::{Spanned, de::DeString};
 
-use super::{Section, checks};
+use super::{Period, Section, checks};
 use crate::config::{
     AzollaConfig, ProviderConfig,
     report::{Fault, nearest},
 };
 
-const KNOWN: [&str; 7] = ["type", "repo", "base_branch", "store", "provider", "max_concurrent", "checks"];
+const KNOWN: [&str; 10] = [
+    "type",
+    "repo",
+    "base_branch",
+    "store",
+    "provider",
+    "max_concurrent",
+    "checks",
+    "triage_provider",
+    "manifest_provider",
+    "manifest_every",
+];
+
+/// The keys that only azollas of one type have.
+const CODE_PATCH_ONLY: [&str; 5] = ["repo", "base_branch", "provider", "max_concurrent", "checks"];
+const TASK_MGMT_ONLY: [&str; 3] = ["triage_provider", "manifest_provider", "manifest_every"];
+
+/// What works without being configured.
+pub(crate) const BUILTIN: &str = "builtin";
 
 /// Reads one azolla; `providers` are those that it may name.
 pub(super) fn read(
@@ -25,12 +44,16 @@ pub(super) fn read(
     section.only(&KNOWN)?;
     let types = AzollaType::ALL.iter().map(|known| (known.as_str(), *known)).collect::<Vec<_>>();
     let azolla_type = section.choice("type", &types)?.ok_or_else(|| section.lacks("type"))?;
-    if azolla_type == AzollaType::TaskMgmt {
-        for key in ["repo", "base_branch", "max_concurrent", "checks"] {
-            if let Some(span) = section.key(key) {
-                return Err(Fault::new(span, format!("a TASK_MGMT_AZOLLA has no `{key}`")));
-            }
-        }
+    let foreign: &[&str] = match azolla_type {
+        AzollaType::CodePatch => &TASK_MGMT_ONLY,
+        AzollaType::TaskMgmt => &CODE_PATCH_ONLY,
+    };
+    if let Some((key, span)) = foreign.iter().find_map(|key| Some((key, section.key(key)?))) {
+        let fault = Fault::new(span, format!("a {azolla_type} has no `{key}`"));
+        return Err(match *key {
+            "provider" => fault.help("it has triage_provider and manifest_provider"),
+            _ => fault,
+        });
     }
     let (repo, base_branch) = match azolla_type {
         AzollaType::CodePatch => (Some(repo(section)?), Some(base_branch(section)?)),
@@ -43,7 +66,10 @@ pub(super) fn read(
         repo,
         base_branch,
         store: store(section)?,
-        provider: provider(section, providers)?,
+        provider: provider(section, "provider", providers)?,
+        triage_provider: answering(section, "triage_provider", providers)?,
+        manifest_provider: answering(section, "manifest_provider", providers)?,
+        manifest_every: manifest_every(section)?,
         max_concurrent: max_concurrent.unwrap_or(limits::MAX_CONCURRENT.default),
         checks: checks(section)?,
     })
@@ -73,11 +99,41 @@ fn store(section: &Section<'_>) -> Result<Option<String>, Fault> {
     Ok(Some(store))
 }
 
-fn provider(
+/// Reads a provider that answers in words: one that edits files has nothing to edit here.
+fn answering(
     section: &Section<'_>,
+    key: &str,
     providers: &BTreeMap<String, ProviderConfig>,
 ) -> Result<Option<String>, Fault> {
-    let Some((name, span)) = section.text("provider")? else { return Ok(None) };
+    let Some((name, span)) = section.text(key)? else { return Ok(None) };
+    if name == BUILTIN {
+        return Ok(None);
+    }
+    if let Some(ProviderConfig::Command { result: ResultBy::Worktree, .. }) = providers.get(&name) {
+        return Err(Fault::new(span, format!("`{name}` edits files, and this needs an answer"))
+            .help("a model, \"builtin\", or a command with result = \"stdout\""));
+    }
+    provider(section, key, providers)
+}
+
+fn manifest_every(section: &Section<'_>) -> Result<Option<Duration>, Fault> {
+    const LEAST: Duration = Duration::from_secs(60);
+    match section.period("manifest_every")? {
+        None | Some(Period::Never) => Ok(None),
+        Some(Period::Every(time)) if time >= LEAST => Ok(Some(time)),
+        Some(Period::Every(_)) => {
+            let span = section.key("manifest_every").unwrap_or_default();
+            Err(Fault::new(span, "`manifest_every` is at least a minute"))
+        }
+    }
+}
+
+fn provider(
+    section: &Section<'_>,
+    key: &str,
+    providers: &BTreeMap<String, ProviderConfig>,
+) -> Result<Option<String>, Fault> {
+    let Some((name, span)) = section.text(key)? else { return Ok(None) };
     if providers.contains_key(&name) {
         return Ok(Some(name));
     }

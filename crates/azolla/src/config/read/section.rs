@@ -1,6 +1,6 @@
 //! One table of a file, with typed looks at its keys.
 
-use std::{ops::Range, path::PathBuf};
+use std::{ops::Range, path::PathBuf, time::Duration};
 
 use azolla_protocol::Limit;
 use toml::{
@@ -104,6 +104,16 @@ impl<'a> Section<'a> {
             Fault::new(value.span(), format!("`{key}` is out of its range"))
                 .help(format!("it must be at most {most} dollars"))
         })
+    }
+
+    /// Returns a length of time, such as "90 min", "6h" or "2d"; or never, written "none".
+    pub(in crate::config) fn period(&self, key: &str) -> Result<Option<Period>, Fault> {
+        let Some((text, span)) = self.text(key)? else { return Ok(None) };
+        let fault = || {
+            Fault::new(span.clone(), format!("`{key}` is no length of time"))
+                .help("a whole number and s, min, h or d, such as \"6h\"; or \"none\"")
+        };
+        period(&text).ok_or_else(fault).map(Some)
     }
 
     /// Returns yes or no, or none.
@@ -224,6 +234,35 @@ impl<'a> Section<'a> {
     fn value(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.table.iter().find(|(found, _)| found.get_ref() == key).map(|(_, value)| value)
     }
+}
+
+/// A length of time, as it is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Period {
+    /// This long.
+    Every(Duration),
+    /// For ever.
+    Never,
+}
+
+/// Reads digits and a unit, up to ten years.
+fn period(text: &str) -> Option<Period> {
+    const MOST: u64 = 10 * 365 * 86_400;
+    if text == "none" {
+        return Some(Period::Never);
+    }
+    let unit = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let seconds = match text[unit..].trim() {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        // Nothing needs no unit.
+        "" if text.trim_start_matches('0').is_empty() && !text.is_empty() => 1,
+        _ => return None,
+    };
+    let seconds = text[..unit].parse::<u64>().ok()?.checked_mul(seconds)?;
+    (seconds <= MOST).then(|| Period::Every(Duration::from_secs(seconds)))
 }
 
 fn wrong(key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Fault {

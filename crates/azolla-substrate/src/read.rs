@@ -1,11 +1,14 @@
 //! The typed reads, written once for both backends. Lists of open work go through partial indexes, so that their
 //! cost does not grow with history.
 
+use std::collections::HashSet;
+
 use azolla_protocol::{
     AzollaId, AzollaType, CandidateResolution, CaptureBuffer, CaptureId, ClaimRecord, CommitId,
     ContextSnapshot, Event, EventId, EventType, GateEvidence, JournalEntry, Objective, ObjectiveId,
-    ObjectiveStatus, OutputBundle, OutputId, PauseState, ResourceRef, RunId, RunRecord, SessionManifest,
-    SnapshotId, UsageRecord, WorkOrderId, Workorder, WorkorderStatus,
+    ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseState, ResourceRef, RunId, RunRecord,
+    SessionManifest, SnapshotId, UsageRecord, WorkOrderId, Workorder, WorkorderStatus,
+    lifecycle::{is_archived, is_confirmed},
 };
 use serde::de::DeserializeOwned;
 
@@ -121,6 +124,30 @@ impl dyn SubstrateRead + '_ {
             filter.limit.into(),
         ];
         self.many(Statement::new(sql::OBJECTIVES, values), rows::read_objective).await
+    }
+
+    /// Returns the tickets that are open: NEW, approved, running, blocked, or done and not confirmed. Archived ones are
+    /// not. At most `limit` of each sort; the cost does not grow with history.
+    pub async fn open_objectives(&self, limit: u64) -> Result<Vec<StoredObjective>, SubstrateError> {
+        let mut open: Vec<StoredObjective> = Vec::new();
+        let mut seen = HashSet::new();
+        for sql in [sql::OBJECTIVES_WAITING, sql::OBJECTIVES_RESTING, sql::OBJECTIVES_TODO] {
+            open.extend(self.many(Statement::new(sql, [limit.into()]), rows::read_objective).await?);
+        }
+        for running in [WorkorderStatus::Created, WorkorderStatus::Executed] {
+            for stored in self.open_workorders(running, limit).await? {
+                open.extend(self.objective(&stored.workorder.objective_id).await?);
+            }
+        }
+        // What moved between two of these statements is there twice.
+        open.retain(|stored| {
+            let objective = &stored.objective;
+            objective.objective_type == ObjectiveType::Ticket
+                && !is_archived(objective)
+                && !is_confirmed(objective)
+                && seen.insert(objective.objective_id.clone())
+        });
+        Ok(open)
     }
 
     /// Returns an objective as it was at a version.

@@ -272,6 +272,25 @@ pub(crate) const OBJECTIVES: &str = concat!(
       AND urgency <= $4 ORDER BY created_at, objective_id LIMIT $5"
 );
 
+/// What is open, by the partial index that each part of it has; what runs is found through its workorder.
+pub(crate) const OBJECTIVES_RESTING: &str = concat!(
+    "SELECT ",
+    objective_columns!(),
+    " FROM objective WHERE status IN ('NEW', 'BLOCKED') AND archived = 0
+      ORDER BY created_at, objective_id LIMIT $1"
+);
+pub(crate) const OBJECTIVES_TODO: &str = concat!(
+    "SELECT ",
+    objective_columns!(),
+    " FROM objective WHERE status = 'TODO' AND objective_type = 'TICKET' AND archived = 0
+      ORDER BY updated_at, objective_id LIMIT $1"
+);
+pub(crate) const OBJECTIVES_WAITING: &str = concat!(
+    "SELECT ",
+    objective_columns!(),
+    " FROM objective WHERE waiting = 1 ORDER BY updated_at, objective_id LIMIT $1"
+);
+
 pub(crate) const OBJECTIVE_AT_VERSION: &str =
     "SELECT document FROM objective_version WHERE objective_id = $1 AND version = $2";
 

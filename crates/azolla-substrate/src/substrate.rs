@@ -20,7 +20,7 @@ use crate::{
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// How far a follower of the journal has come. The default is before the first row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JournalCursor {
     pub(crate) transaction: u64,
     pub(crate) seq: u64,
@@ -61,6 +61,13 @@ pub trait SubstrateRead: Send + Sync {
     fn journal_after(
         &self,
         after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
+
+    /// Returns the newest journal rows, the newest first, each with where it stands. Who follows from the first one misses
+    /// nothing that comes later.
+    fn journal_latest(
+        &self,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
 

@@ -49,6 +49,9 @@ CREATE TABLE objective (
 ) STRICT;
 CREATE INDEX objective_todo ON objective (updated_at, objective_id)
     WHERE status = 'TODO' AND objective_type = 'TICKET' AND archived = 0;
+-- What waits for the operator without a run: with the two around it and the work stream, all that is open.
+CREATE INDEX objective_resting ON objective (created_at, objective_id)
+    WHERE status IN ('NEW', 'BLOCKED') AND archived = 0;
 CREATE INDEX objective_waiting ON objective (updated_at, objective_id) WHERE waiting = 1;
 CREATE INDEX objective_paused ON objective (objective_id) WHERE pause_key IS NOT NULL;
 CREATE INDEX objective_listed ON objective (created_at, objective_id);

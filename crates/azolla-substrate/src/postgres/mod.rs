@@ -95,6 +95,19 @@ impl PostgresSubstrate {
         })
     }
 
+    /// Returns journal rows, each with where it stands.
+    async fn journal(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError> {
+        let rows = self.ask(&statement).await?;
+        let placed = rows.iter().map(|row| {
+            let entry = rows::read_journal(row)?;
+            Ok((JournalCursor { transaction: row.number(12)?, seq: entry.seq }, entry))
+        });
+        placed.collect()
+    }
+
     /// Runs one statement in a transaction of its own.
     async fn ask(&self, statement: &Statement) -> Result<Vec<Row>, SubstrateError> {
         let connection = Connection::take(&self.pool).await?;
@@ -215,13 +228,15 @@ impl SubstrateRead for PostgresSubstrate {
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
         Box::pin(async move {
             let values = [after.transaction.into(), after.seq.into(), limit.into()];
-            let rows = self.ask(&Statement::new(sql::JOURNAL_AFTER, values)).await?;
-            let followed = rows.iter().map(|row| {
-                let entry = rows::read_journal(row)?;
-                Ok((JournalCursor { transaction: row.number(12)?, seq: entry.seq }, entry))
-            });
-            followed.collect()
+            self.journal(Statement::new(sql::JOURNAL_AFTER, values)).await
         })
+    }
+
+    fn journal_latest(
+        &self,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        Box::pin(self.journal(Statement::new(sql::JOURNAL_LATEST, [limit.into()])))
     }
 
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {

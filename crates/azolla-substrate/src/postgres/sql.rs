@@ -102,6 +102,15 @@ pub(super) const JOURNAL_AFTER: &str = concat!(
       ORDER BY xid, seq LIMIT $3"
 );
 
+/// The last of those rows, backwards: found by `seq`, which is nearly the same order and has an index.
+pub(super) const JOURNAL_LATEST: &str = concat!(
+    "SELECT ",
+    crate::sql::journal_columns!(),
+    ", xid FROM (SELECT * FROM journal ORDER BY seq DESC LIMIT $1) AS journal
+      WHERE xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)
+      ORDER BY xid DESC, seq DESC"
+);
+
 /// A statement whose miss has to end the transaction on the server: the whole commit is in flight already.
 pub(super) fn required(text: &str, expect: Expect) -> String {
     match expect {

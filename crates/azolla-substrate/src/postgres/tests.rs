@@ -17,7 +17,7 @@ use crate::{
 #[rustfmt::skip] // A list.
 static OWN: &[(&str, &str)] = &named!(crate::postgres::sql:
     BEGIN COMMIT ROLLBACK BEGIN_READING NOW SERVER NOTIFIER_SESSION NOTIFY LIMITS TRANSACTION TRANSACTION_STATUS LOCK_OPENING LOCK_UPGRADE READ_VERSION
-    WRITE_VERSION NUMBER_JOURNAL JOURNAL_AFTER ACQUIRE_WORKORDER ACQUIRE_EVENT CLAIM_EVENT EVENT_IS_OPEN
+    WRITE_VERSION NUMBER_JOURNAL JOURNAL_AFTER JOURNAL_LATEST ACQUIRE_WORKORDER ACQUIRE_EVENT CLAIM_EVENT EVENT_IS_OPEN
     WORKORDER_IS_OPEN CLAIM_WORKORDER
 );
 
@@ -87,6 +87,9 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::UNPROCESSED_EVENTS, &["'TICKET_READY'", "10"], &["event_open"]),
     (shared::PENDING_CAPTURES, &["2", "10"], &["capture_pending"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["10"], &["objective_todo"]),
+    (shared::OBJECTIVES_RESTING, &["10"], &["objective_resting"]),
+    (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),
+    (shared::OBJECTIVES_WAITING, &["10"], &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &[], &["objective_paused"]),
     (shared::CHECK_REVIEW_LIMIT, &["3"], &["objective_waiting", "workorder.stream_slot W-4 unique"]),
     (shared::STREAM, &[], &["objective_waiting", "workorder.stream_slot W-4 unique"]),

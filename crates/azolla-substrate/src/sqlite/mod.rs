@@ -73,6 +73,19 @@ impl SqliteSubstrate {
         });
         opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))?
     }
+
+    /// Returns journal rows, each with where it stands.
+    async fn journal(
+        &self,
+        statement: Statement,
+    ) -> Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError> {
+        let rows = self.rows(statement).await?;
+        let placed = rows.iter().map(|row| {
+            let entry = rows::read_journal(row)?;
+            Ok((JournalCursor { transaction: 0, seq: entry.seq }, entry))
+        });
+        placed.collect()
+    }
 }
 
 impl SubstrateRead for SqliteSubstrate {
@@ -95,13 +108,15 @@ impl SubstrateRead for SqliteSubstrate {
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
         Box::pin(async move {
             let statement = Statement::new(sql::JOURNAL_AFTER, [after.seq.into(), limit.into()]);
-            let rows = self.rows(statement).await?;
-            let followed = rows.iter().map(|row| {
-                let entry = rows::read_journal(row)?;
-                Ok((JournalCursor { seq: entry.seq, ..after }, entry))
-            });
-            followed.collect()
+            self.journal(statement).await
         })
+    }
+
+    fn journal_latest(
+        &self,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        Box::pin(self.journal(Statement::new(sql::JOURNAL_LATEST, [limit.into()])))
     }
 
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {

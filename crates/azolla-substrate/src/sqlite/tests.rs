@@ -27,7 +27,7 @@ static OWN: &[(&str, &str)] = &named!(crate::sqlite::sql:
     BEGIN COMMIT ROLLBACK SAVEPOINT KEEP BEGIN_READING WRITER_CACHE JOURNAL_MODE DATA_VERSION INTEGRITY
     FOREIGN_KEYS READ_APPLICATION_ID READ_VERSION COUNT_TABLES BACK_UP GRANT_EVENT_AGAIN GRANT_EVENT_FIRST
     GRANT_WORKORDER_AGAIN GRANT_WORKORDER_FIRST CLAIM_EVENT_AGAIN CLAIM_EVENT_FIRST CLAIM_WORKORDER_AGAIN
-    CLAIM_WORKORDER_FIRST COUNT_EVENT COUNT_WORKORDER JOURNAL_AFTER
+    CLAIM_WORKORDER_FIRST COUNT_EVENT COUNT_WORKORDER JOURNAL_AFTER JOURNAL_LATEST
 );
 
 /// Several statements each, which run without parameters every time that a connection opens or a job fails.
@@ -88,6 +88,9 @@ const PLANNED: &[(&str, &[&str])] = &[
     (shared::PENDING_CAPTURES, &["capture_pending"]),
     (shared::CAPTURES_AWAITING_EVENT, &["capture_pending", "event_entry"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["objective_todo", "event_entry"]),
+    (shared::OBJECTIVES_RESTING, &["objective_resting"]),
+    (shared::OBJECTIVES_TODO, &["objective_todo"]),
+    (shared::OBJECTIVES_WAITING, &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &["objective_paused", "sqlite_autoindex_pause_state_1"]),
     (shared::CHECK_REVIEW_LIMIT, &["objective_waiting", "workorder_slot"]),
     (shared::STREAM, &["objective_waiting", "workorder_slot"]),

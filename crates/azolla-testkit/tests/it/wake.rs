@@ -66,6 +66,21 @@ on_both_backends! {
         followed.dedup();
         assert_eq!(followed.len(), count, "a row came twice");
     }
+
+    /// Whoever looks at the newest rows and follows from the first of them gets all that comes later, and once.
+    async fn the_newest_rows_are_where_a_follower_goes_on(world: TestStore) {
+        for _ in 0..3 {
+            PatchCycle::created(&world).await;
+        }
+        let all = world.store.journal_after(JournalCursor::default(), 100).await.unwrap();
+        let latest = world.store.journal_latest(2).await.unwrap();
+        assert_eq!(latest, all.iter().rev().take(2).cloned().collect::<Vec<_>>());
+        PatchCycle::created(&world).await;
+        let later = world.store.journal_after(latest[0].0, 100).await.unwrap();
+        let everything = world.store.journal_after(JournalCursor::default(), 100).await.unwrap();
+        assert_eq!(later, everything[all.len()..]);
+        assert!(!later.is_empty());
+    }
 }
 
 /// A claim that woke the roles would make the one that is refused a claim ask again at once, for ever. On PostgreSQL a

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use azolla_protocol::{
     AzollaId, JournalEntry, Objective, ObjectiveId, ObjectiveStatus, PauseState, ResourceRef, Timestamp,
-    Workorder, lifecycle,
+    Workorder,
 };
 use azolla_substrate::{
-    JournalCursor, ObjectiveFilter, StoredObjective, StoredWorkorder, StreamState, SubstrateError,
-    SubstrateRead,
+    JournalCursor, StoredObjective, StoredWorkorder, StreamState, SubstrateError, SubstrateRead,
 };
 use serde_json::{Value, json};
 
@@ -65,6 +64,8 @@ pub(super) struct Since {
     pub(super) looked_at: Option<Timestamp>,
     /// What matters of it, oldest first.
     pub(super) entries: Vec<JournalEntry>,
+    /// Whether there is more of it, further back.
+    pub(super) is_cut: bool,
     /// Where the journal ends now, if that has to be kept: it has moved, or nothing was kept before.
     pub(super) kept: Option<JournalCursor>,
 }
@@ -119,7 +120,7 @@ impl Content {
         let stream = read.stream().await?;
         let pauses = read.current_pause_states().await?;
         let pauses = pauses.into_iter().map(|pause| (pause.objective_id.clone(), pause)).collect();
-        let open = open_objectives(read, &pauses, stream.waiting).await?;
+        let open = read.open_objectives(LISTED_MAX).await?;
         Ok(Self {
             now,
             stream,
@@ -144,54 +145,6 @@ impl Content {
     }
 }
 
-/// What is done and confirmed grows for ever, so DONE ones are found through their pause_states. Only where the
-/// store counts more than that are all of them read.
-async fn open_objectives(
-    read: &dyn SubstrateRead,
-    pauses: &HashMap<ObjectiveId, PauseState>,
-    waiting: u64,
-) -> Result<Vec<StoredObjective>, SubstrateError> {
-    use ObjectiveStatus::{Blocked, Done, InProgress, New, Todo};
-    let mut open = Vec::new();
-    for status in [New, Todo, InProgress, Blocked] {
-        open.extend(page(read, status, None).await?);
-    }
-    for id in pauses.keys() {
-        if let Some(stored) = read.objective(id).await?.filter(|stored| stored.objective.status == Done) {
-            open.push(stored);
-        }
-    }
-    let found = open.iter().filter(|stored| stored.waiting).count() as u64;
-    if found < waiting {
-        open.retain(|stored| stored.objective.status != Done);
-        let mut after = None;
-        loop {
-            let done = page(read, Done, after).await?;
-            after = done.last().map(|stored| Box::new(stored.objective.clone()));
-            let is_last = (done.len() as u64) < LISTED_MAX;
-            open.extend(done);
-            if is_last {
-                break;
-            }
-        }
-    }
-    let is_open = |objective: &Objective| {
-        let standing = objective.objective_type == azolla_protocol::ObjectiveType::Standing;
-        !standing && !lifecycle::is_archived(objective) && !lifecycle::is_confirmed(objective)
-    };
-    open.retain(|stored| is_open(&stored.objective));
-    Ok(open)
-}
-
-async fn page(
-    read: &dyn SubstrateRead,
-    status: ObjectiveStatus,
-    after: Option<Box<Objective>>,
-) -> Result<Vec<StoredObjective>, SubstrateError> {
-    let filter = ObjectiveFilter { status: Some(status), max_urgency: 4, after, limit: LISTED_MAX };
-    read.objectives(&filter).await
-}
-
 async fn runs(read: &dyn SubstrateRead, now: Timestamp) -> Result<Vec<Run>, SubstrateError> {
     let mut runs = Vec::new();
     let workorders = [read.created_workorders(10).await?, read.ungated_workorders(10).await?];
@@ -203,25 +156,24 @@ async fn runs(read: &dyn SubstrateRead, now: Timestamp) -> Result<Vec<Run>, Subs
     Ok(runs)
 }
 
+/// Reads what came after the last look, backwards from the newest, so that it costs what is shown and not what happened.
 async fn since(read: &dyn SubstrateRead, look: Option<Look>) -> Result<Since, SubstrateError> {
-    const PAGE: u64 = 1_000;
+    const LOOKED_AT_MAX: u64 = 1_000;
     let mark: Option<JournalCursor> = look.as_ref().and_then(|look| look.cursor.parse().ok());
-    let mut cursor = mark.unwrap_or_default();
-    let kept = mark.is_none().then_some(cursor);
-    let mut since = Since { looked_at: look.map(|look| look.at), entries: Vec::new(), kept };
-    loop {
-        let rows = read.journal_after(cursor, PAGE).await?;
-        let is_last = (rows.len() as u64) < PAGE;
-        for (at, entry) in rows {
-            cursor = at;
-            since.kept = Some(at);
-            // At the first look everything is new, so nothing is worth a line.
-            if mark.is_some() && line::matters(&entry) {
-                since.entries.push(entry);
-            }
-        }
-        if is_last {
-            return Ok(since);
-        }
-    }
+    // At the first look everything is new, so nothing is worth a line.
+    let latest = read.journal_latest(if mark.is_some() { LOOKED_AT_MAX } else { 1 }).await?;
+    let newest = latest.first().map(|(at, _)| *at);
+    let is_cut = latest.len() as u64 == LOOKED_AT_MAX && latest.last().map(|(at, _)| *at) > mark;
+    let mut entries: Vec<JournalEntry> = latest
+        .into_iter()
+        .filter(|(at, entry)| mark.is_some_and(|mark| *at > mark) && line::matters(entry))
+        .map(|(_, entry)| entry)
+        .collect();
+    entries.reverse();
+    let kept = match (newest, mark) {
+        (Some(newest), Some(mark)) => (newest > mark).then_some(newest),
+        (newest, None) => Some(newest.unwrap_or_default()),
+        (None, Some(_)) => None,
+    };
+    Ok(Since { looked_at: look.map(|look| look.at), entries, is_cut, kept })
 }

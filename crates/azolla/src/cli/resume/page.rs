@@ -159,8 +159,10 @@ fn add_changes(page: &mut Page, desks: &[Desk]) {
     let looked = looks.max_by_key(|(looked_at, _)| *looked_at).map(|(at, now)| ago(at, now));
     page.heading(&format!("Since you last looked, {}", looked.unwrap_or_default()));
     let skipped = changes.len().saturating_sub(CHANGES_MAX);
+    let is_cut = contents(desks).any(|(_, content)| content.since.is_cut);
     if skipped > 0 {
-        page.add(FAINT, &format!("  {skipped} earlier: ")).command("", "azolla log");
+        let more = if is_cut { "more than " } else { "" };
+        page.add(FAINT, &format!("  {more}{skipped} earlier: ")).command("", "azolla log");
     }
     for (at, words) in changes.iter().skip(skipped) {
         page.add(FAINT, &format!("  {}  ", day_and_time(*at))).line(PLAIN, words);

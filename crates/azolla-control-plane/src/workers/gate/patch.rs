@@ -14,7 +14,7 @@ use crate::{
     context::{RepositoryFile, WorkerContext, WorkerError},
     flow::PatchFlow,
     lease::{self, Claim, Held},
-    pause::then_retry,
+    pause::patch::then_retry,
     repo::{Attempt, Published, RepositoryError},
     snapshot::patch as patch_snapshot,
     workers::repository_file,

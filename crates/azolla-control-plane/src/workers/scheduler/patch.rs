@@ -13,7 +13,7 @@ use crate::{
     context::{RepositoryFile, WorkerContext, WorkerError},
     flow::PatchFlow,
     operator::is_machine_made,
-    pause::Ending,
+    pause::patch::Ending,
     repo::RepositoryError,
     snapshot::{
         patch::{self, EarlierAttempt, PatchInputs},

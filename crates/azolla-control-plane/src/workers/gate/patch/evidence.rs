@@ -8,7 +8,7 @@ use super::Case;
 use crate::{
     checks::{self, Check},
     context::WorkerContext,
-    pause::then_retry,
+    pause::patch::then_retry,
     repo::{RepositoryError, TakeError},
 };
 

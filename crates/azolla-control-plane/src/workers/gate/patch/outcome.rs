@@ -12,7 +12,7 @@ use super::{Case, evidence::Evidence};
 use crate::{
     context::{WorkerContext, WorkerError},
     overwhelm::{self, Overwhelm, Trial},
-    pause::Ending,
+    pause::patch::Ending,
     repo::Published,
     workers::scheduler::patch::{add_blocker, bounded, machine_blocker},
 };

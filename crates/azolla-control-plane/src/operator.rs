@@ -12,6 +12,7 @@ use azolla_substrate::{
 
 use self::next::{By, Change};
 
+mod captures;
 mod next;
 
 /// How often a step is built again after somebody else's commit came in between (S-3).

@@ -31,6 +31,8 @@ pub struct ScriptedDiazotroph {
 pub enum Answer {
     /// Returns this.
     Outcome(GenerationOutcome),
+    /// Returns what this makes of the prompt.
+    By(fn(&str) -> GenerationOutcome),
     /// Never returns.
     Hang,
     /// Spends this, and never returns.
@@ -124,12 +126,13 @@ impl Diazotroph for ScriptedDiazotroph {
                     request.allowance.counted(&usage);
                     std::future::pending().await
                 }
-                Answer::Outcome(outcome) => Generation {
-                    outcome,
-                    usage: Usage { requests: 1, ..Usage::default() },
-                    sandbox_mode: None,
-                },
+                Answer::Outcome(outcome) => answered(outcome),
+                Answer::By(answer) => answered(answer(request.prompt)),
             }
         })
     }
+}
+
+fn answered(outcome: GenerationOutcome) -> Generation {
+    Generation { outcome, usage: Usage { requests: 1, ..Usage::default() }, sandbox_mode: None }
 }

@@ -1,20 +1,24 @@
 //! For tests only: time and ids that a test sets, a store of either backend with both under its control, the steps
-//! of a patch cycle, the patch workers with all their parts, and PostgreSQL with its faults.
+//! of a patch cycle, the workers of both azolla types with all their parts, and PostgreSQL with its faults.
 
 pub mod clock;
 pub mod cycle;
 pub mod diazotroph;
 pub mod ids;
+pub mod peers;
 pub mod postgres;
 pub mod proxy;
 pub mod repository;
 pub mod store;
+pub mod task_world;
 pub mod world;
 
 pub use clock::ManualClock;
 pub use cycle::PatchCycle;
 pub use diazotroph::{Answer, ScriptedDiazotroph};
 pub use ids::SequentialIds;
+pub use peers::{PeerAnswer, ScriptedPeers, ScriptedTargets};
 pub use repository::MemoryRepository;
 pub use store::{Backend, TestStore};
+pub use task_world::TaskWorld;
 pub use world::World;

@@ -25,7 +25,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "azolla-substrate",
         ],
     ),
-    ("azolla-testkit", &["azolla-control-plane", "azolla-protocol", "azolla-substrate"]),
+    (
+        "azolla-testkit",
+        &["azolla-control-plane", "azolla-exchange-membrane", "azolla-protocol", "azolla-substrate"],
+    ),
 ];
 
 /// B-1: what runs a diazotroph has no way to the Substrate. M-1: what moves work along has none to a provider, so an

@@ -5,6 +5,9 @@ use azolla_protocol::{
     CheckEvidence, CheckSubject, ObjectiveId, OutputBundle, RunnerStatus, Validated, Workorder,
 };
 
+pub use super::failure::{AfterFailure, Failure};
+use super::failure::{brief, cap_of, ended, fail, retry, shortened, text};
+
 /// What the Gate worker found out before it asks for the verdict. Pure data: nothing is looked up from here.
 #[derive(Clone, Debug)]
 pub struct PatchEvidence {
@@ -48,24 +51,6 @@ pub enum Verdict {
     Fail(Failure),
 }
 
-/// A FAIL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// The gate's reason, recorded on the run.
-    pub reason: String,
-    /// What follows from it (PF-8).
-    pub next: AfterFailure,
-}
-
-/// What follows from a FAIL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AfterFailure {
-    /// Another attempt may help, if one is left.
-    Retry,
-    /// Another attempt would fail alike: the operator acts first, with this one action if there is one.
-    Block(Option<String>),
-}
-
 /// Returns PASS, or the first condition of PF-7 that does not hold.
 ///
 /// Reasons carry no times and no durations, so that the same failure twice running reads the same (O-1).
@@ -100,15 +85,10 @@ fn conditions(
 
 /// The run yielded something to judge. Any other end is the reason, before anything else is looked at.
 fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Failure> {
-    let status = bundle.metadata.runner_status;
-    let reason = || match brief(&bundle.notes) {
-        notes if notes.is_empty() => status.to_string(),
-        notes => format!("{status}: {notes}"),
-    };
-    let blocked = |action| Err(Failure { reason: reason(), next: AfterFailure::Block(action) });
-    match status {
+    let blocked = |action| Err(Failure { reason: ended(bundle), next: AfterFailure::Block(action) });
+    match bundle.metadata.runner_status {
         RunnerStatus::Completed => Ok(()),
-        RunnerStatus::PatchApplyFailed | RunnerStatus::BudgetExhausted => Err(retry(reason())),
+        RunnerStatus::PatchApplyFailed | RunnerStatus::BudgetExhausted => Err(retry(ended(bundle))),
         RunnerStatus::GenerationFailed => match text(bundle, "failure") {
             // A credential or a program is missing: every attempt would end alike (PF-8).
             "SETUP" => {
@@ -119,9 +99,7 @@ fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Fa
                 "See whether the worker answers again: azolla doctor --probe && azolla objective retry {objective_id}"
             ))),
             "CAP" => {
-                // The reason names it last, in brackets.
-                let named = bundle.notes.rsplit_once("([caps] ").and_then(|(_, rest)| rest.split_once(')'));
-                let cap = named.map_or("that cap", |(name, _)| name);
+                let cap = cap_of(bundle);
                 blocked(Some(format!(
                     "Raise {cap} in [caps] of the configuration, then run: azolla objective retry {objective_id}"
                 )))
@@ -132,7 +110,7 @@ fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Fa
             ))),
             // Whoever claimed it never came to an end (W-7).
             "POISON" => blocked(None),
-            _ => Err(retry(reason())),
+            _ => Err(retry(ended(bundle))),
         },
     }
 }
@@ -249,39 +227,6 @@ fn passed(commit_sha: &str, names: &[&str]) -> String {
     let rest = format!("base + stored patch is commit {commit_sha}; it applies to the base as it is now");
     format!("{}; {rest}", shortened(&checks))
 }
-
-fn text<'a>(bundle: &'a OutputBundle, key: &str) -> &'a str {
-    bundle.metadata.more.get(key).and_then(|value| value.as_str()).unwrap_or_default()
-}
-
-fn fail<T>(reason: impl Into<String>) -> Result<T, Failure> {
-    Err(retry(reason))
-}
-
-fn retry(reason: impl Into<String>) -> Failure {
-    Failure { reason: shortened(&reason.into()), next: AfterFailure::Retry }
-}
-
-/// Returns the first line that says something; one that only announces what was printed has the last line of that too.
-fn brief(text: &str) -> String {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or_default();
-    match lines.next_back() {
-        Some(last) if first.ends_with(':') => shortened(&format!("{first} {last}")),
-        _ => shortened(first),
-    }
-}
-
-/// A reason is read in a list and stored on the run: what goes on for pages is in the bundle.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(REASON_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// The most characters of a text that a reason repeats.
-const REASON_CHARS_MAX: usize = 1_000;
 
 #[cfg(test)]
 mod tests;

@@ -22,11 +22,12 @@ pub use claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome};
 pub use commit::{Commit, CommitOutcome, ObjectiveMark, PauseKey, StreamRoom, Write};
 pub use error::{BoxError, SubstrateError};
 pub use migration::STORE_VERSION;
-pub use postgres::PostgresSubstrate;
+pub use postgres::{PostgresReader, PostgresSubstrate};
 pub use read::{
-    Identity, ObjectiveFilter, StoredCapture, StoredEvent, StoredObjective, StoredWorkorder, StreamState,
+    Identity, ObjectiveFilter, PauseFilter, StoredCapture, StoredEvent, StoredObjective, StoredWorkorder,
+    StreamState,
 };
-pub use sqlite::SqliteSubstrate;
+pub use sqlite::{SqliteReader, SqliteSubstrate};
 pub use statement::{Cell, Row, Statement, Step};
 pub use substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead};
 pub use system::{SystemClock, SystemIds};

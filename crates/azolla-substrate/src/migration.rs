@@ -30,3 +30,11 @@ pub(crate) fn missing(known: &[Migration], version: i64) -> Result<&[Migration],
         )
     })
 }
+
+/// The refusal to read a store that would have to be upgraded first.
+pub(crate) fn older(version: i64) -> SubstrateError {
+    SubstrateError::unusable(
+        format!("the store has version {version} and has to be upgraded to {STORE_VERSION}"),
+        "open it with a command of its own machine, such as azolla doctor",
+    )
+}

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use azolla_protocol::{
     AzollaId, AzollaType, CandidateResolution, CaptureBuffer, CaptureId, ClaimRecord, CommitId,
     ContextSnapshot, Event, EventId, EventType, GateEvidence, JournalEntry, Objective, ObjectiveId,
-    ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseState, ResourceRef, RunId, RunRecord,
-    SessionManifest, SnapshotId, UsageRecord, WorkOrderId, Workorder, WorkorderStatus,
+    ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseReason, PauseState, ResourceRef, RunId,
+    RunRecord, SessionManifest, SnapshotId, Timestamp, UsageRecord, WorkOrderId, Workorder, WorkorderStatus,
     lifecycle::{is_archived, is_confirmed},
 };
 use serde::de::DeserializeOwned;
@@ -96,6 +96,21 @@ pub struct ObjectiveFilter {
     pub max_urgency: u8,
     /// Only those after this one, in the order of creation.
     pub after: Option<Box<Objective>>,
+    /// How many at the most.
+    pub limit: u64,
+}
+
+/// Which pause_states to list.
+#[derive(Clone, Debug)]
+pub struct PauseFilter {
+    /// Whose objectives.
+    pub azolla_id: AzollaId,
+    /// Only those of this objective, if one is named.
+    pub objective_id: Option<ObjectiveId>,
+    /// Only those for this reason, if one is named.
+    pub reason: Option<PauseReason>,
+    /// Only those from this instant on, if one is named.
+    pub since: Option<Timestamp>,
     /// How many at the most.
     pub limit: u64,
 }
@@ -287,6 +302,23 @@ impl dyn SubstrateRead + '_ {
     /// Returns the current pause_states of this azolla's objectives, oldest first.
     pub async fn current_pause_states(&self) -> Result<Vec<PauseState>, SubstrateError> {
         self.many(Statement::new(sql::CURRENT_PAUSES, []), rows::read_document).await
+    }
+
+    /// Returns pause_states of this azolla's objectives, newest first, earlier ones included.
+    pub async fn pause_states(&self, filter: &PauseFilter) -> Result<Vec<PauseState>, SubstrateError> {
+        let values = [
+            filter.azolla_id.as_str().into(),
+            filter.objective_id.as_ref().map(|id| id.as_str()).into(),
+            filter.reason.map(|reason| reason.as_str()).into(),
+            filter.since.unwrap_or(Timestamp::MIN).into(),
+            filter.limit.into(),
+        ];
+        let mut rows = self.scan(vec![Statement::new(sql::PAUSES, values)]);
+        let mut pauses = Vec::new();
+        while let Some(row) = rows.recv().await {
+            pauses.push(rows::read_document(&row?.1)?);
+        }
+        Ok(pauses)
     }
 
     /// Returns the newest manifest.

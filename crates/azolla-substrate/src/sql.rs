@@ -365,6 +365,14 @@ pub(crate) const CURRENT_PAUSES: &str = "
     SELECT pause_state.document FROM objective JOIN pause_state ON pause_state.pause_key = objective.pause_key
     WHERE objective.pause_key IS NOT NULL ORDER BY pause_state.created_at, pause_state.pause_key";
 
+/// The newest pause_states of an azolla's own objectives, earlier ones included. No index leads here, so that a cycle
+/// does not write one: it reads all of them, and goes by `scan`.
+pub(crate) const PAUSES: &str = "
+    SELECT document FROM pause_state
+    WHERE azolla_id = $1 AND (CAST($2 AS TEXT) IS NULL OR objective_id = CAST($2 AS TEXT))
+      AND (CAST($3 AS TEXT) IS NULL OR reason = CAST($3 AS TEXT)) AND created_at >= $4
+    ORDER BY created_at DESC, pause_key DESC LIMIT $5";
+
 pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
     "SELECT ",
     resolution_columns!(),

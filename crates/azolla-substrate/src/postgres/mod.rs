@@ -4,6 +4,7 @@
 mod fault;
 mod flight;
 mod open;
+mod read_only;
 mod sql;
 mod wake;
 
@@ -23,10 +24,12 @@ use tokio::{
 };
 use tokio_postgres::Config;
 
+pub use read_only::PostgresReader;
+
 use self::{
     fault::{Failure, fault},
     flight::{ANSWER_LIMIT, Connection, fly, query, row},
-    open::{make_pool, open_schema, read_address},
+    open::{Use, make_pool, open_schema, read_address},
 };
 use crate::{
     claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
@@ -81,9 +84,19 @@ impl PostgresSubstrate {
         let config = read_address(address)?;
         let opened = tokio::time::timeout(OPEN_LIMIT, open_schema(&config, azolla_id, &opening, migrations));
         let identity = opened.await.map_err(|_| late())??;
-        let pool = make_pool(&config, azolla_id, migrations.len())?;
+        Self::with_pool(config, identity, migrations, Use::Writing)
+    }
+
+    /// Makes the pool of a schema that has been looked at.
+    fn with_pool(
+        config: Config,
+        identity: Identity,
+        migrations: &[Migration],
+        used: Use,
+    ) -> Result<Self, SubstrateError> {
+        let pool = make_pool(&config, &identity.azolla_id, migrations.len(), used)?;
         let committed = Arc::new(Notify::new());
-        let notifier = wake::notify_others(config.clone(), azolla_id.clone(), committed.clone());
+        let notifier = wake::notify_others(config.clone(), identity.azolla_id.clone(), committed.clone());
         Ok(Self {
             config,
             identity,

@@ -15,7 +15,7 @@ use tokio_postgres::{
 use super::{fault::fault, sql};
 use crate::{
     error::SubstrateError,
-    migration::{Migration, missing},
+    migration::{Migration, missing, older},
     read::Identity,
     substrate::Opening,
 };
@@ -74,6 +74,27 @@ pub(super) async fn open_schema(
     Ok(identity)
 }
 
+/// Looks whether the schema is there, at the newest of `migrations`, and belongs to `expected`. Writes nothing.
+pub(super) async fn check_readable(
+    config: &Config,
+    expected: &Identity,
+    migrations: &[Migration],
+) -> Result<(), SubstrateError> {
+    let azolla_id = &expected.azolla_id;
+    let client = connect(config).await?;
+    check_server(&client).await?;
+    run(&client, sql::READ_ONLY).await?;
+    if client.query_opt(sql::FIND_VERSION, &[&azolla_id.as_str()]).await.map_err(fault)?.is_none() {
+        return Opening::Existing.create().map(drop);
+    }
+    run(&client, &sql::session(azolla_id)).await?;
+    let version: i64 = client.query_one(sql::READ_VERSION, &[]).await.map_err(fault)?.get(0);
+    if !missing(migrations, version)?.is_empty() {
+        return Err(older(version));
+    }
+    identify(&client, &Opening::OrCreate(expected.clone())).await.map(drop)
+}
+
 /// Opens one connection whose messages a task carries until it is dropped.
 pub(super) async fn connect(config: &Config) -> Result<Client, SubstrateError> {
     let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(config, error))?;
@@ -81,13 +102,26 @@ pub(super) async fn connect(config: &Config) -> Result<Client, SubstrateError> {
     Ok(client)
 }
 
+/// What the connections of a pool are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Everything.
+    Writing,
+    /// Reading alone: the server refuses the rest.
+    Reading,
+}
+
 /// The pool of connections into one azolla's schema.
 pub(super) fn make_pool(
     config: &Config,
     azolla_id: &AzollaId,
     version: usize,
+    used: Use,
 ) -> Result<Pool, SubstrateError> {
-    let session = format!("{}; {}", sql::session(azolla_id), sql::enter(azolla_id, version));
+    let mut session = format!("{}; {}", sql::session(azolla_id), sql::enter(azolla_id, version));
+    if used == Use::Reading {
+        session = format!("{}; {session}", sql::READ_ONLY);
+    }
     let start = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
         let session = session.clone();
         Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })

@@ -29,6 +29,9 @@ pub(super) fn session(azolla_id: &AzollaId) -> String {
     )
 }
 
+/// What a connection says that only reads: no transaction of it can write.
+pub(super) const READ_ONLY: &str = "SET default_transaction_read_only TO on";
+
 /// How long a statement waits for a lock of somebody else.
 pub(super) const LIMITS: &str = "SET lock_timeout TO '10s'";
 

@@ -16,7 +16,7 @@ use crate::{
 /// Every single statement of `sql.rs` here.
 #[rustfmt::skip] // A list.
 static OWN: &[(&str, &str)] = &named!(crate::postgres::sql:
-    BEGIN COMMIT ROLLBACK BEGIN_READING NOW SERVER NOTIFIER_SESSION NOTIFY LIMITS TRANSACTION TRANSACTION_STATUS LOCK_OPENING LOCK_UPGRADE READ_VERSION
+    BEGIN COMMIT ROLLBACK BEGIN_READING NOW SERVER NOTIFIER_SESSION NOTIFY READ_ONLY LIMITS TRANSACTION TRANSACTION_STATUS LOCK_OPENING LOCK_UPGRADE READ_VERSION
     WRITE_VERSION NUMBER_JOURNAL JOURNAL_AFTER JOURNAL_LATEST ACQUIRE_WORKORDER ACQUIRE_EVENT CLAIM_EVENT EVENT_IS_OPEN
     WORKORDER_IS_OPEN CLAIM_WORKORDER
 );
@@ -235,4 +235,31 @@ async fn an_upgrade_and_a_running_older_program_exclude_each_other() {
     let read: &dyn SubstrateRead = &idle;
     let late = read.identity().await.unwrap_err();
     assert!(late.to_string().contains("upgraded by a newer azolla"), "{late}");
+}
+
+/// M-4, T34: a write over the read half fails at the server.
+#[tokio::test]
+async fn m4_t34_a_write_by_a_reader_is_refused_by_the_server() {
+    let (database, store, _client) = fresh().await;
+    let identity = store.identity.clone();
+    let reader = PostgresReader::open(database.url(), &identity).await.unwrap();
+    let read: &dyn SubstrateRead = &reader;
+    assert_eq!(read.identity().await.unwrap(), identity);
+    let refused = read.rows(Statement::new(shared::LOCK_STREAM, [])).await.unwrap_err();
+    assert!(refused.to_string().starts_with("the server is read-only"), "{refused}");
+    // The statement itself is fine.
+    store.rows(Statement::new(shared::LOCK_STREAM, [])).await.unwrap();
+}
+
+#[tokio::test]
+async fn m4_a_reader_makes_and_upgrades_nothing() {
+    let database = fresh_database().await.unwrap();
+    let identity = Identity { azolla_id: azolla(), azolla_type: AzollaType::CodePatch };
+    let opened =
+        async || PostgresReader::open(database.url(), &identity).await.map(drop).unwrap_err().to_string();
+    assert!(opened().await.starts_with("there is no Substrate here"));
+    drop(open(database.url(), MIGRATIONS).await.unwrap());
+    let other = Identity { azolla_type: AzollaType::TaskMgmt, ..identity.clone() };
+    let error = PostgresReader::open(database.url(), &other).await.map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("the store belongs to az-x"), "{error}");
 }

@@ -4,6 +4,7 @@
 mod connection;
 mod fault;
 mod open;
+mod read_only;
 mod reader;
 mod sql;
 mod writer;
@@ -18,6 +19,8 @@ use azolla_protocol::{
 };
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
+
+pub use read_only::SqliteReader;
 
 use self::{
     connection::{Hit, JobTime, query, run},
@@ -73,19 +76,6 @@ impl SqliteSubstrate {
         });
         opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))?
     }
-
-    /// Returns journal rows, each with where it stands.
-    async fn journal(
-        &self,
-        statement: Statement,
-    ) -> Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError> {
-        let rows = self.rows(statement).await?;
-        let placed = rows.iter().map(|row| {
-            let entry = rows::read_journal(row)?;
-            Ok((JournalCursor { transaction: 0, seq: entry.seq }, entry))
-        });
-        placed.collect()
-    }
 }
 
 impl SubstrateRead for SqliteSubstrate {
@@ -106,33 +96,19 @@ impl SubstrateRead for SqliteSubstrate {
         after: JournalCursor,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        Box::pin(async move {
-            let statement = Statement::new(sql::JOURNAL_AFTER, [after.seq.into(), limit.into()]);
-            self.journal(statement).await
-        })
+        let statement = Statement::new(sql::JOURNAL_AFTER, [after.seq.into(), limit.into()]);
+        Box::pin(journal_rows(self, statement))
     }
 
     fn journal_latest(
         &self,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        Box::pin(self.journal(Statement::new(sql::JOURNAL_LATEST, [limit.into()])))
+        Box::pin(journal_rows(self, Statement::new(sql::JOURNAL_LATEST, [limit.into()])))
     }
 
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
-        Box::pin(self.readers.run(|connection| {
-            let mut found = Vec::new();
-            for row in query(connection, &Statement::new(sql::INTEGRITY, []))? {
-                match row.0.first() {
-                    Some(Cell::Text(text)) if text == "ok" => {}
-                    other => found.push(format!("{other:?}")),
-                }
-            }
-            for row in query(connection, &Statement::new(sql::FOREIGN_KEYS, []))? {
-                found.push(format!("a link to nothing: {:?}", row.0));
-            }
-            Ok(found)
-        }))
+        Box::pin(self.readers.run(integrity))
     }
 
     fn changes(&self) -> watch::Receiver<u64> {
@@ -221,6 +197,34 @@ impl Substrate for SqliteSubstrate {
         };
         Box::pin(async move { self.writer.submit(Wake::Roles, load).await? })
     }
+}
+
+/// Returns the journal rows after a place, in the order of `seq`, which is that of commits here.
+async fn journal_rows(
+    store: &dyn SubstrateRead,
+    statement: Statement,
+) -> Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError> {
+    let rows = store.rows(statement).await?;
+    let placed = rows.iter().map(|row| {
+        let entry = rows::read_journal(row)?;
+        Ok((JournalCursor { transaction: 0, seq: entry.seq }, entry))
+    });
+    placed.collect()
+}
+
+/// Lists what SQLite finds wrong with the file.
+fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for row in query(connection, &Statement::new(sql::INTEGRITY, []))? {
+        match row.0.first() {
+            Some(Cell::Text(text)) if text == "ok" => {}
+            other => found.push(format!("{other:?}")),
+        }
+    }
+    for row in query(connection, &Statement::new(sql::FOREIGN_KEYS, []))? {
+        found.push(format!("a link to nothing: {:?}", row.0));
+    }
+    Ok(found)
 }
 
 /// Runs the steps of a commit in order; the first that misses undoes them all.

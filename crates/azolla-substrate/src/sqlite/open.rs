@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::SubstrateError,
-    migration::{Migration, missing},
+    migration::{Migration, missing, older},
     read::Identity,
     statement::Statement,
     substrate::Opening,
@@ -48,6 +48,22 @@ pub(super) fn open_file(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Looks whether a file is the store of `expected`, at the newest of `migrations`. Writes nothing.
+pub(super) fn check_readable(
+    path: &Path,
+    expected: &Identity,
+    migrations: &[Migration],
+) -> Result<(), SubstrateError> {
+    make_room(path, &Opening::Existing)?;
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, &JobTime::default()).map_err(fault)?;
+    check_owner(&connection, path)?;
+    let version = number(&connection, sql::READ_VERSION)?;
+    if !missing(migrations, version)?.is_empty() {
+        return Err(older(version));
+    }
+    identify(&connection, &Opening::OrCreate(expected.clone())).map(drop)
 }
 
 /// Creates the file for its owner alone, or says what is missing.

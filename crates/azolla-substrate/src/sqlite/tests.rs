@@ -196,3 +196,49 @@ async fn an_upgrade_that_is_cut_off_leaves_the_old_store() {
     assert_eq!((version(&path), notes(&path)), (2, vec!["obj-kept".to_owned()]));
     assert!(!directory.path().join("x.sqlite.v1.partial").exists());
 }
+
+/// M-4, T34: a write over the read half fails at the database.
+#[tokio::test]
+async fn m4_t34_a_write_by_a_reader_is_refused_by_sqlite() {
+    let (_directory, path, store) = fresh().await;
+    let reader = SqliteReader::open(&path, &identity(), Arc::new(SystemClock)).await.unwrap();
+    for read in [&reader as &dyn SubstrateRead, &store] {
+        assert_eq!(read.identity().await.unwrap(), identity());
+        let refused = read.rows(Statement::new(shared::LOCK_STREAM, [])).await.unwrap_err();
+        assert!(refused.to_string().starts_with("the store cannot be written"), "{refused}");
+    }
+    // The statement itself is fine.
+    connection(&path).execute_batch(shared::LOCK_STREAM).unwrap();
+}
+
+#[tokio::test]
+async fn m4_a_reader_makes_and_upgrades_nothing() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("x.sqlite");
+    let opened = async |identity| {
+        SqliteReader::open(&path, &identity, Arc::new(SystemClock)).await.map(drop).unwrap_err().to_string()
+    };
+    assert!(opened(identity()).await.starts_with("there is no store at"));
+    assert!(!path.exists());
+    std::fs::write(&path, "").unwrap();
+    assert!(opened(identity()).await.starts_with("the store has version 0 and has to be upgraded"));
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+    std::fs::remove_file(&path).unwrap();
+    drop(open(&path, MIGRATIONS).await.unwrap());
+    let other = Identity { azolla_type: AzollaType::TaskMgmt, ..identity() };
+    assert!(opened(other).await.starts_with("the store belongs to az-x"));
+    drop(open(&path, UPGRADED).await.unwrap());
+    assert!(opened(identity()).await.starts_with("the store has version 2, this program knows 1"));
+}
+
+#[tokio::test]
+async fn m4_a_reader_sees_the_changes_of_others() {
+    let (_directory, path, _store) = fresh().await;
+    let reader = SqliteReader::open(&path, &identity(), Arc::new(SystemClock)).await.unwrap();
+    let mut changes = reader.changes();
+    // The first look at the file.
+    changes.changed().await.unwrap();
+    connection(&path).execute_batch(NOTE).unwrap();
+    let seen = tokio::time::timeout(std::time::Duration::from_secs(30), changes.changed()).await;
+    seen.expect("the reader did not see the change").unwrap();
+}

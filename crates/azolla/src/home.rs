@@ -3,10 +3,17 @@
 mod account;
 mod sql;
 
-use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path, time::Duration};
+use std::{
+    fs::OpenOptions,
+    io,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use azolla_protocol::{AzollaId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
 pub(crate) use account::{Account, Hold, Spent};
 
@@ -41,7 +48,7 @@ pub(crate) enum HomeError {
 impl Home {
     /// Opens the file, or makes it for its owner alone.
     pub(crate) fn open(path: &Path) -> Result<Self, HomeError> {
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        make_room(path)?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;
         connection.execute_batch(sql::SETTINGS)?;
@@ -86,6 +93,18 @@ impl Home {
     }
 }
 
+/// Makes the file for its owner alone where there is none. One that is there is left to SQLite: closing a second handle of
+/// it would end every lock that this program has on it, and another program could then clear away the log in use.
+fn make_room(path: &Path) -> io::Result<()> {
+    /// Nobody in this program gets to SQLite while the handle of a new file is still open.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row(sql::READ_VERSION, [], |row| row.get(0))
 }
@@ -93,7 +112,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Brings the tables up to the present version, all of it or nothing. Programs that come here at once do so one after
 /// the other, and the second finds everything done.
 fn migrate(connection: &mut Connection) -> Result<(), HomeError> {
-    connection.query_row(sql::JOURNAL, [], |_| Ok(()))?;
+    use_write_ahead_log(connection)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = version(&transaction)?;
     let missing = usize::try_from(found).ok().and_then(|found| sql::STEPS.get(found..));
@@ -102,6 +121,21 @@ fn migrate(connection: &mut Connection) -> Result<(), HomeError> {
     }
     transaction.pragma_update(None, sql::WRITE_VERSION, sql::VERSION)?;
     Ok(transaction.commit()?)
+}
+
+/// Switching a new file to the write-ahead log needs it alone for a moment, and SQLite does not wait for that.
+fn use_write_ahead_log(connection: &Connection) -> Result<(), HomeError> {
+    const TRIES: u32 = 250;
+    let mut tries = 0;
+    loop {
+        match connection.query_row(sql::JOURNAL, [], |_| Ok(())) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && tries < TRIES => {
+                tries += 1;
+                std::thread::park_timeout(Duration::from_millis(20));
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 
 use std::{
     fs::OpenOptions,
+    io::ErrorKind,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use azolla_protocol::Clock;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{
     connection::{JobTime, connect, execute, query},
@@ -33,6 +35,10 @@ pub(super) fn open_file(
 ) -> Result<(Connection, Identity), SubstrateError> {
     make_room(path, opening)?;
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, now).map_err(fault)?;
+    // SQLite opens what it may not write for reading alone, and says so only when asked.
+    if connection.is_readonly("main").map_err(fault)? {
+        return Err(Fault::ReadOnly.into());
+    }
     connection.execute_batch(sql::WRITER_CACHE).map_err(fault)?;
     // Before anything is written: the write-ahead log alone would change another program's file for good.
     check_owner(&connection, path)?;
@@ -66,13 +72,26 @@ pub(super) fn check_readable(
     identify(&connection, &Opening::OrCreate(expected.clone())).map(drop)
 }
 
-/// Creates the file for its owner alone, or says what is missing.
+/// Creates the file for its owner alone, or says what is missing. One that is there is left to SQLite: closing a second
+/// handle of it would end every lock that this program has on it, and another program could then clear away the log in
+/// use.
 fn make_room(path: &Path, opening: &Opening) -> Result<(), SubstrateError> {
+    /// Nobody in this program gets to SQLite while the handle of a new file is still open.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let shown = path.display();
-    let create = matches!(opening, Opening::OrCreate(_));
-    match OpenOptions::new().read(true).write(true).create(create).truncate(false).mode(0o600).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(SubstrateError::unusable(
+    let found = match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Err(error) if error.kind() == ErrorKind::NotFound && matches!(opening, Opening::OrCreate(_)) => {
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+        }
+        found => found.map(drop),
+    };
+    match found {
+        Ok(()) => Ok(()),
+        // Another program made it just now.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(SubstrateError::unusable(
             format!("there is no store at {shown}"),
             "check the path, and that its folder exists",
         )),
@@ -85,8 +104,7 @@ fn make_room(path: &Path, opening: &Opening) -> Result<(), SubstrateError> {
 }
 
 fn is_read_only(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
 }
 
 /// Switching a new file to the write-ahead log needs it alone for a moment, and SQLite does not wait for that.
@@ -161,13 +179,13 @@ fn back_up(path: &Path, version: i64) -> Result<(), SubstrateError> {
         )
     };
     match std::fs::remove_file(&unfinished) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
     // Readable by its owner alone, as the store is; SQLite fills an empty file.
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished).map_err(failed)?;
     let reader = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, &JobTime::default()).map_err(fault)?;
-    let text = unfinished.to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename.into()))?;
+    let text = unfinished.to_str().ok_or_else(|| failed(ErrorKind::InvalidFilename.into()))?;
     execute(&reader, &Statement::new(sql::BACK_UP, [text.into()])).map_err(fault)?;
     OpenOptions::new().read(true).open(&unfinished).and_then(|file| file.sync_all()).map_err(failed)?;
     std::fs::rename(&unfinished, &finished).map_err(failed)?;
@@ -190,6 +208,10 @@ fn identify(connection: &Connection, opening: &Opening) -> Result<Identity, Subs
     }
 }
 
+/// A file that is there and cannot be opened, or whose log cannot be made, is one that may not be used.
 fn fault(error: rusqlite::Error) -> SubstrateError {
-    Fault::from(&error).into()
+    match error.sqlite_error_code() {
+        Some(ErrorCode::CannotOpen) => Fault::ReadOnly.into(),
+        _ => Fault::from(&error).into(),
+    }
 }

@@ -1,6 +1,9 @@
 //! The home store keeps what it is told, for its owner alone.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    sync::Barrier,
+};
 
 use super::*;
 
@@ -71,4 +74,44 @@ fn p14_a_step_that_fails_leaves_the_older_home_as_it_was() {
     assert_eq!(version(&old).unwrap(), 1);
     old.execute_batch("DROP TABLE hold").unwrap();
     Home::open(&path).unwrap();
+}
+
+/// Whichever of them makes the file, the others wait for it.
+#[test]
+fn t40_programs_that_start_at_once_all_open_a_new_home() {
+    for round in 0..25 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("home.sqlite");
+        let start = Barrier::new(8);
+        let opened = std::thread::scope(|scope| {
+            let programs = [(); 8].map(|()| {
+                scope.spawn(|| {
+                    start.wait();
+                    Home::open(&path).map(|home| version(&home.connection).unwrap())
+                })
+            });
+            programs.map(|program| program.join().unwrap())
+        });
+        for found in opened {
+            assert_eq!(found.unwrap(), sql::VERSION, "round {round}");
+        }
+    }
+}
+
+/// SQLite's hold on the file tells other programs not to clear away the log that this one writes to. It is the
+/// process's, so that closing any other handle of the file would end it.
+#[test]
+fn t40_opening_the_home_again_leaves_the_locks_of_this_program_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("home.sqlite");
+    let home = Home::open(&path).unwrap();
+    home.pin("/r", b"one", Timestamp::MIN).unwrap();
+    let inode = format!(":{} ", std::fs::metadata(&path).unwrap().ino());
+    let held = || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().filter(|line| line.contains(&inode)).count()
+    };
+    assert_eq!(held(), 1, "a program that has it open says so");
+    drop(Home::open(&path).unwrap());
+    assert_eq!(held(), 1, "and goes on saying so");
 }

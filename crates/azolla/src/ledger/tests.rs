@@ -397,9 +397,11 @@ fn t40_two_processes_that_race_never_pass_a_cap_together() {
                 let (desk, barrier) = (&desk, &barrier);
                 scope.spawn(move || {
                     let ledger = desk.ledger(&[(&DAY_TOKENS, CAP)]);
-                    let purse = ledger.begin(&run("a", number)).unwrap();
+                    let begun = ledger.begin(&run("a", number));
                     let mut state = seed.wrapping_mul(0x9e37_79b9).wrapping_add(u64::from(number));
+                    // Before anything can fail: the other one would wait here for ever.
                     barrier.wait();
+                    let purse = begun.unwrap();
                     let mut granted = 0;
                     for _ in 0..40 {
                         // Any numbers do, as long as they are the same every time.

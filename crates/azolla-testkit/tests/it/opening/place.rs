@@ -3,7 +3,7 @@
 
 use std::{
     fs::Permissions,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -98,6 +98,26 @@ async fn a_new_store_is_for_its_owner_alone() {
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", file.display());
     }
+}
+
+/// SQLite's hold on the file tells other programs not to clear away the log that this one writes to. It is the
+/// process's, so that closing any other handle of the file would end it.
+#[tokio::test]
+async fn t40_opening_a_store_again_leaves_the_locks_of_this_program_alone() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("substrate.sqlite");
+    let held = || {
+        let inode = format!(":{} ", std::fs::metadata(&path).unwrap().ino());
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().filter(|line| line.contains(&inode)).count()
+    };
+    let store = open(&path, or_create()).await.unwrap();
+    assert_eq!(held(), 1, "a program that has it open says so");
+    for opening in [Opening::Existing, or_create()] {
+        drop(open(&path, opening).await.unwrap());
+        assert_eq!(held(), 1, "and goes on saying so");
+    }
+    store.now().await.unwrap();
 }
 
 const DIRECTORY: &str = "AZOLLA_TEST_NAMESPACE_DIRECTORY";

@@ -21,6 +21,7 @@ use crate::{
     rows, sql,
     statement::{Expect, Miss, Row, Statement, Step},
     substrate::{LoadError, Substrate, SubstrateRead},
+    tasks,
 };
 
 /// The form of the lines.
@@ -136,7 +137,7 @@ const SECTIONS: &[(&str, &str, WriteLine)] = &[
     ("objective_version", sql::ALL_OBJECTIVE_VERSIONS, |kind, row| {
         line(kind, row.text(2)?, &VersionColumns { version: row.number(1)? })
     }),
-    ("capture_buffer", sql::ALL_CAPTURES, |kind, row| {
+    ("capture_buffer", tasks::sql::ALL_CAPTURES, |kind, row| {
         let stored = rows::read_capture(row)?;
         line(kind, &text(&stored.capture)?, &CaptureColumns { attempts: stored.attempts })
     }),
@@ -172,10 +173,10 @@ const SECTIONS: &[(&str, &str, WriteLine)] = &[
         };
         line(kind, row.text(0)?, &columns)
     }),
-    ("session_manifest", sql::ALL_MANIFESTS, |kind, row| {
+    ("session_manifest", tasks::sql::ALL_MANIFESTS, |kind, row| {
         line(kind, row.text(0)?, &ManifestColumns { work_order_id: row.parsed(2)? })
     }),
-    ("candidate_resolution", sql::ALL_RESOLUTIONS, |kind, row| {
+    ("candidate_resolution", tasks::sql::ALL_RESOLUTIONS, |kind, row| {
         line(kind, &text(&rows::read_resolution(row)?)?, &())
     }),
     ("journal", sql::ALL_JOURNAL, |kind, row| {
@@ -323,7 +324,7 @@ fn load_statement(
         "capture_buffer" => {
             let (capture, columns) = (document::<CaptureBuffer>(line)?, columns::<CaptureColumns>(line)?);
             own::<CaptureBuffer>(identity, &capture.azolla_id)?;
-            Statement::new(sql::INSERT_CAPTURE, rows::capture(&capture, columns.attempts))
+            Statement::new(tasks::sql::INSERT_CAPTURE, rows::capture(&capture, columns.attempts))
         }
         "event" => {
             let (event, columns) = (document::<Event>(line)?, columns::<EventColumns>(line)?);
@@ -363,11 +364,14 @@ fn load_statement(
         "session_manifest" => {
             let (manifest, columns) = (document::<SessionManifest>(line)?, columns::<ManifestColumns>(line)?);
             own::<SessionManifest>(identity, &manifest.azolla_id)?;
-            Statement::new(sql::INSERT_MANIFEST, rows::manifest(&manifest, columns.work_order_id.as_str()))
+            Statement::new(
+                tasks::sql::INSERT_MANIFEST,
+                rows::manifest(&manifest, columns.work_order_id.as_str()),
+            )
         }
         "candidate_resolution" => {
             let values = rows::resolution(&*document::<CandidateResolution>(line)?);
-            Statement::new(sql::RESOLVE_CANDIDATE, values)
+            Statement::new(tasks::sql::RESOLVE_CANDIDATE, values)
         }
         "journal" => {
             let columns: JournalColumns = columns(line)?;

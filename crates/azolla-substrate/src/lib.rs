@@ -15,6 +15,7 @@ mod sqlite;
 mod statement;
 mod substrate;
 mod system;
+mod tasks;
 mod verify;
 
 pub use archive::{ArchiveError, EXPORT_VERSION, export, exported_identity, import};
@@ -24,11 +25,11 @@ pub use error::{BoxError, SubstrateError};
 pub use migration::STORE_VERSION;
 pub use postgres::{PostgresReader, PostgresSubstrate};
 pub use read::{
-    Identity, ObjectiveFilter, PauseFilter, StoredCapture, StoredEvent, StoredObjective, StoredWorkorder,
-    StreamState,
+    Identity, ObjectiveFilter, PauseFilter, StoredEvent, StoredObjective, StoredWorkorder, StreamState,
 };
 pub use sqlite::{SqliteReader, SqliteSubstrate};
 pub use statement::{Cell, Row, Statement, Step};
 pub use substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead};
 pub use system::{SystemClock, SystemIds};
+pub use tasks::StoredCapture;
 pub use verify::{Finding, relations, verify};

@@ -133,8 +133,8 @@ fn fence_step(fence: &Fence) -> Step {
     }
 }
 
-struct Planner<'a> {
-    commit: &'a Commit,
+pub(crate) struct Planner<'a> {
+    pub(crate) commit: &'a Commit,
     identity: &'a Identity,
     steps: Vec<Step>,
     rows: Vec<JournalRow>,
@@ -146,31 +146,9 @@ impl Planner<'_> {
             Write::InsertObjective { objective, step } => self.insert_objective(objective, *step),
             Write::AdvanceObjective { was, step, next } => self.advance_objective(was, *step, next),
             Write::EditObjective { was, next } => self.edit_objective(was, next),
-            Write::InsertCapture(capture) => {
-                self.same_azolla::<azolla_protocol::CaptureBuffer>(&capture.azolla_id)?;
-                let values = rows::capture(capture, 0);
-                self.push("capture_buffer", Statement::new(sql::INSERT_CAPTURE, values), Expect::Any);
-                self.note(JournalStep::Insert, "capture_buffer", capture.capture_id.as_str())
-                    .to(capture.status);
-                Ok(())
-            }
-            Write::ProcessCapture { capture_id, at } => {
-                if self.commit.actor != Actor::Operator {
-                    self.needs_any_claim()?;
-                }
-                let values = [(*at).into(), capture_id.as_str().into()];
-                self.push("capture_buffer", Statement::new(sql::PROCESS_CAPTURE, values), CHANGED);
-                self.note(JournalStep::Process, "capture_buffer", capture_id.as_str())
-                    .from("PENDING")
-                    .to("PROCESSED");
-                Ok(())
-            }
-            Write::CountAttempt(capture_id) => {
-                let values = [capture_id.as_str().into()];
-                self.push("capture_buffer", Statement::new(sql::COUNT_ATTEMPT, values), CHANGED);
-                self.note(JournalStep::Attempt, "capture_buffer", capture_id.as_str());
-                Ok(())
-            }
+            Write::InsertCapture(capture) => self.insert_capture(capture),
+            Write::ProcessCapture { capture_id, at } => self.process_capture(capture_id, *at),
+            Write::CountAttempt(capture_id) => self.count_attempt(capture_id),
             Write::EmitEvent { event, entry } => {
                 self.same_azolla::<azolla_protocol::Event>(&event.azolla_id)?;
                 if event.processed {
@@ -227,23 +205,9 @@ impl Planner<'_> {
             }
             Write::Pause { key, pause } => self.pause(key, pause),
             Write::InsertManifest { manifest, work_order_id } => {
-                self.same_azolla::<azolla_protocol::SessionManifest>(&manifest.azolla_id)?;
-                self.needs_claim(&work_order_id.into())?;
-                let values = rows::manifest(manifest, work_order_id.as_str());
-                self.push("session_manifest", Statement::new(sql::INSERT_MANIFEST, values), Expect::Any);
-                self.note(JournalStep::Insert, "session_manifest", manifest.manifest_id.as_str());
-                Ok(())
+                self.insert_manifest(manifest, work_order_id)
             }
-            Write::ResolveCandidate(resolution) => {
-                if self.commit.actor != Actor::Operator {
-                    return Err(malformed("only the operator resolves a candidate"));
-                }
-                let statement = Statement::new(sql::RESOLVE_CANDIDATE, rows::resolution(resolution));
-                self.push("candidate_resolution", statement, Expect::Any);
-                let id = format!("{}#{}", resolution.output_id, resolution.candidate_index);
-                self.note(JournalStep::Insert, "candidate_resolution", &id).to(resolution.outcome);
-                Ok(())
-            }
+            Write::ResolveCandidate(resolution) => self.resolve_candidate(resolution),
         }
     }
 
@@ -449,16 +413,21 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn push(&mut self, artifact: &'static str, statement: Statement, expect: Expect) {
+    pub(crate) fn push(&mut self, artifact: &'static str, statement: Statement, expect: Expect) {
         self.steps.push(Step { statement, expect, artifact });
     }
 
-    fn note(&mut self, step: JournalStep, resource_type: &str, resource_id: &str) -> &mut JournalRow {
+    pub(crate) fn note(
+        &mut self,
+        step: JournalStep,
+        resource_type: &str,
+        resource_id: &str,
+    ) -> &mut JournalRow {
         self.rows.push(JournalRow::new(step, resource_type, resource_id));
         self.rows.last_mut().expect("a row was pushed")
     }
 
-    fn same_azolla<A: Artifact>(&self, azolla_id: &AzollaId) -> Result<(), SubstrateError> {
+    pub(crate) fn same_azolla<A: Artifact>(&self, azolla_id: &AzollaId) -> Result<(), SubstrateError> {
         if *azolla_id == self.identity.azolla_id {
             return Ok(());
         }
@@ -466,7 +435,7 @@ impl Planner<'_> {
     }
 
     /// A write that a claim protects never happens without that claim (C-4).
-    fn needs_claim(&self, resource: &ResourceRef) -> Result<(), SubstrateError> {
+    pub(crate) fn needs_claim(&self, resource: &ResourceRef) -> Result<(), SubstrateError> {
         if self.commit.claim.resource() == Some(resource) {
             return Ok(());
         }
@@ -474,7 +443,7 @@ impl Planner<'_> {
     }
 
     /// The machine writes nothing of a flow outside a claim.
-    fn needs_any_claim(&self) -> Result<(), SubstrateError> {
+    pub(crate) fn needs_any_claim(&self) -> Result<(), SubstrateError> {
         self.commit.claim.resource().map(drop).ok_or_else(|| malformed("it needs a claim"))
     }
 
@@ -513,8 +482,8 @@ impl Planner<'_> {
     }
 }
 
-const CHANGED: Expect = Expect::Written(Miss::Changed);
+pub(crate) const CHANGED: Expect = Expect::Written(Miss::Changed);
 
-fn malformed(what: impl Into<String>) -> SubstrateError {
+pub(crate) fn malformed(what: impl Into<String>) -> SubstrateError {
     SubstrateError::Malformed(what.into())
 }

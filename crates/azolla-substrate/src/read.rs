@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use azolla_protocol::{
-    AzollaId, AzollaType, CandidateResolution, CaptureBuffer, CaptureId, ClaimRecord, CommitId,
-    ContextSnapshot, Event, EventId, EventType, GateEvidence, JournalEntry, Objective, ObjectiveId,
-    ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseReason, PauseState, ResourceRef, RunId,
-    RunRecord, SessionManifest, SnapshotId, Timestamp, UsageRecord, WorkOrderId, Workorder, WorkorderStatus,
+    AzollaId, AzollaType, ClaimRecord, CommitId, ContextSnapshot, Event, EventId, EventType, GateEvidence,
+    JournalEntry, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType, OutputBundle, OutputId,
+    PauseReason, PauseState, ResourceRef, RunId, RunRecord, SnapshotId, Timestamp, UsageRecord, WorkOrderId,
+    Workorder, WorkorderStatus,
     lifecycle::{is_archived, is_confirmed},
 };
 use serde::de::DeserializeOwned;
@@ -41,15 +41,6 @@ pub struct StoredObjective {
     pub waiting: bool,
     /// The key of its current pause_state.
     pub pause_key: Option<String>,
-}
-
-/// A capture with its store-only column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredCapture {
-    /// The artifact.
-    pub capture: CaptureBuffer,
-    /// Triage attempts so far (W-2).
-    pub attempts: u64,
 }
 
 /// An event with its store-only columns.
@@ -184,31 +175,6 @@ impl dyn SubstrateRead + '_ {
         self.many(Statement::new(sql::OBJECTIVES_AWAITING_EVENT, [limit.into()]), rows::read_objective).await
     }
 
-    /// Returns a capture.
-    pub async fn capture(&self, id: &CaptureId) -> Result<Option<StoredCapture>, SubstrateError> {
-        self.one(sql::CAPTURE, id.as_str(), rows::read_capture).await
-    }
-
-    /// Returns PENDING captures with fewer than `attempts_max` attempts, oldest first.
-    pub async fn pending_captures(
-        &self,
-        attempts_max: u64,
-        limit: u64,
-    ) -> Result<Vec<StoredCapture>, SubstrateError> {
-        let values = [attempts_max.into(), limit.into()];
-        self.many(Statement::new(sql::PENDING_CAPTURES, values), rows::read_capture).await
-    }
-
-    /// Returns PENDING captures that have attempts left and no event for the next one, oldest first (W-2).
-    pub async fn captures_awaiting_event(
-        &self,
-        attempts_max: u64,
-        limit: u64,
-    ) -> Result<Vec<StoredCapture>, SubstrateError> {
-        let values = [attempts_max.into(), limit.into()];
-        self.many(Statement::new(sql::CAPTURES_AWAITING_EVENT, values), rows::read_capture).await
-    }
-
     /// Returns an event.
     pub async fn event(&self, id: &EventId) -> Result<Option<StoredEvent>, SubstrateError> {
         self.one(sql::EVENT, id.as_str(), rows::read_event).await
@@ -321,18 +287,6 @@ impl dyn SubstrateRead + '_ {
         Ok(pauses)
     }
 
-    /// Returns the newest manifest.
-    pub async fn latest_manifest(&self) -> Result<Option<SessionManifest>, SubstrateError> {
-        let found = self.rows(Statement::new(sql::LATEST_MANIFEST, [])).await?;
-        found.first().map(rows::read_document).transpose()
-    }
-
-    /// Returns what became of the candidates of a triage output.
-    pub async fn resolutions_of(&self, id: &OutputId) -> Result<Vec<CandidateResolution>, SubstrateError> {
-        let statement = Statement::new(sql::RESOLUTIONS_OF_OUTPUT, [id.as_str().into()]);
-        self.many(statement, rows::read_resolution).await
-    }
-
     /// Returns the claim record of a resource, live or not.
     pub async fn claim(&self, resource: &ResourceRef) -> Result<Option<ClaimRecord>, SubstrateError> {
         let values = [resource.resource_type.as_str().into(), resource.resource_id.as_str().into()];
@@ -360,7 +314,7 @@ impl dyn SubstrateRead + '_ {
         Ok(!self.rows(Statement::new(sql::COMMITTED, [id.as_str().into()])).await?.is_empty())
     }
 
-    async fn one<T>(
+    pub(crate) async fn one<T>(
         &self,
         sql: &'static str,
         key: &str,
@@ -370,7 +324,7 @@ impl dyn SubstrateRead + '_ {
         found.first().map(read).transpose()
     }
 
-    async fn many<T>(
+    pub(crate) async fn many<T>(
         &self,
         statement: Statement,
         read: impl Fn(&Row) -> Result<T, SubstrateError>,

@@ -10,8 +10,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     commit::PauseKey,
     error::SubstrateError,
-    read::{StoredCapture, StoredEvent, StoredObjective, StoredWorkorder},
+    read::{StoredEvent, StoredObjective, StoredWorkorder},
     statement::{Cell, Row},
+    tasks::StoredCapture,
 };
 
 /// Returns a nested value as canonical text.

@@ -66,17 +66,6 @@ pub(crate) const CHECK_WORKORDER_OF_OBJECTIVE: &str =
 pub(crate) const INSERT_OBJECTIVE_VERSION: &str = "
     INSERT INTO objective_version (objective_id, version, document) VALUES ($1, $2, $3)";
 
-pub(crate) const INSERT_CAPTURE: &str = "
-    INSERT INTO capture_buffer (capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at,
-        attempts)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-
-pub(crate) const PROCESS_CAPTURE: &str = "
-    UPDATE capture_buffer SET status = 'PROCESSED', updated_at = $1 WHERE capture_id = $2 AND status = 'PENDING'";
-
-pub(crate) const COUNT_ATTEMPT: &str = "
-    UPDATE capture_buffer SET attempts = attempts + 1 WHERE capture_id = $1 AND status = 'PENDING'";
-
 pub(crate) const INSERT_EVENT: &str = "
     INSERT INTO event (event_id, type, resource_id, azolla_id, created_at, processed, processed_reason,
         processed_at, entry, claim_count)
@@ -141,17 +130,6 @@ pub(crate) const INSERT_PAUSE: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
 pub(crate) const POINT_TO_PAUSE: &str = "UPDATE objective SET pause_key = $1 WHERE objective_id = $2";
-
-pub(crate) const INSERT_MANIFEST: &str = "
-    INSERT INTO session_manifest (manifest_id, azolla_id, created_at, document, work_order_id)
-    VALUES ($1, $2, $3, $4, $5)";
-
-/// A DEFERRED row gives way to a later outcome; a trigger refuses to change any other.
-pub(crate) const RESOLVE_CANDIDATE: &str = "
-    INSERT INTO candidate_resolution (output_id, candidate_index, outcome, objective_id, resolved_by, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6)
-    ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome,
-        objective_id = excluded.objective_id, resolved_by = excluded.resolved_by, created_at = excluded.created_at";
 
 /// The head of every statement that appends to the journal; `journal.rs` adds one of the two
 /// tuples per row and numbers their values.
@@ -242,20 +220,10 @@ macro_rules! workorder_columns {
          created_at, event_id, budget_consumed_ms, claim_count, stream_slot"
     };
 }
-macro_rules! capture_columns {
-    () => {
-        "capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at, attempts"
-    };
-}
 macro_rules! journal_columns {
     () => {
         "seq, at, actor, owner_id, claim_version, step, resource_type, resource_id, from_status, to_status, \
          detail, commit_id"
-    };
-}
-macro_rules! resolution_columns {
-    () => {
-        "output_id, candidate_index, outcome, objective_id, resolved_by, created_at"
     };
 }
 pub(crate) use journal_columns;
@@ -305,26 +273,6 @@ pub(crate) const OBJECTIVES_AWAITING_EVENT: &str = concat!(
       ORDER BY updated_at, objective_id LIMIT $1"
 );
 
-pub(crate) const CAPTURE: &str =
-    concat!("SELECT ", capture_columns!(), " FROM capture_buffer WHERE capture_id = $1");
-
-pub(crate) const PENDING_CAPTURES: &str = concat!(
-    "SELECT ",
-    capture_columns!(),
-    " FROM capture_buffer WHERE status = 'PENDING' AND attempts < $1 ORDER BY created_at, capture_id LIMIT $2"
-);
-
-/// PENDING captures with attempts left and no event for the next one (W-2).
-pub(crate) const CAPTURES_AWAITING_EVENT: &str = concat!(
-    "SELECT ",
-    capture_columns!(),
-    " FROM capture_buffer
-      WHERE status = 'PENDING' AND attempts < $1
-        AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY'
-                        AND resource_id = capture_buffer.capture_id AND entry = capture_buffer.attempts + 1)
-      ORDER BY created_at, capture_id LIMIT $2"
-);
-
 pub(crate) const EVENT: &str = concat!("SELECT ", event_columns!(), " FROM event WHERE event_id = $1");
 
 pub(crate) const UNPROCESSED_EVENTS: &str = concat!(
@@ -357,9 +305,6 @@ pub(crate) const EVIDENCE_OF_RUN: &str = "SELECT document FROM gate_evidence WHE
 pub(crate) const USAGE_OF_WORKORDER: &str =
     "SELECT document FROM usage_record WHERE work_order_id = $1 ORDER BY claim_version";
 pub(crate) const PAUSE: &str = "SELECT document FROM pause_state WHERE pause_key = $1";
-pub(crate) const LATEST_MANIFEST: &str =
-    "SELECT document FROM session_manifest ORDER BY created_at DESC, manifest_id DESC LIMIT 1";
-
 /// The current pause_states (A-6), through the objectives that point to one.
 pub(crate) const CURRENT_PAUSES: &str = "
     SELECT pause_state.document FROM objective JOIN pause_state ON pause_state.pause_key = objective.pause_key
@@ -372,12 +317,6 @@ pub(crate) const PAUSES: &str = "
     WHERE azolla_id = $1 AND (CAST($2 AS TEXT) IS NULL OR objective_id = CAST($2 AS TEXT))
       AND (CAST($3 AS TEXT) IS NULL OR reason = CAST($3 AS TEXT)) AND created_at >= $4
     ORDER BY created_at DESC, pause_key DESC LIMIT $5";
-
-pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
-    "SELECT ",
-    resolution_columns!(),
-    " FROM candidate_resolution WHERE output_id = $1 ORDER BY candidate_index"
-);
 
 pub(crate) const CLAIM: &str = "
     SELECT resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version
@@ -405,8 +344,6 @@ pub(crate) const ALL_OBJECTIVES: &str =
     concat!("SELECT ", objective_columns!(), " FROM objective ORDER BY objective_id");
 pub(crate) const ALL_OBJECTIVE_VERSIONS: &str =
     "SELECT objective_id, version, document FROM objective_version ORDER BY objective_id, version";
-pub(crate) const ALL_CAPTURES: &str =
-    concat!("SELECT ", capture_columns!(), " FROM capture_buffer ORDER BY capture_id");
 pub(crate) const ALL_EVENTS: &str = concat!("SELECT ", event_columns!(), " FROM event ORDER BY event_id");
 pub(crate) const ALL_SNAPSHOTS: &str = "
     SELECT document, snapshot_id, objective_id, objective_version, created_at FROM context_snapshot
@@ -426,12 +363,6 @@ pub(crate) const ALL_PAUSES: &str = "
     SELECT document, pause_key, work_order_id, event_id, local_objective_id, objective_id, azolla_id, reason,
         created_at
     FROM pause_state ORDER BY pause_key";
-pub(crate) const ALL_MANIFESTS: &str = "SELECT document, manifest_id, work_order_id, created_at, azolla_id FROM session_manifest ORDER BY manifest_id";
-pub(crate) const ALL_RESOLUTIONS: &str = concat!(
-    "SELECT ",
-    resolution_columns!(),
-    " FROM candidate_resolution ORDER BY output_id, candidate_index"
-);
 pub(crate) const ALL_JOURNAL: &str = concat!("SELECT ", journal_columns!(), " FROM journal ORDER BY seq");
 
 // Verification: each finds the ids that break an invariant.
@@ -501,12 +432,6 @@ pub(crate) const EVIDENCE_OF_NOTHING: &str = "
 pub(crate) const USAGE_OF_NOTHING: &str = "
     SELECT work_order_id FROM usage_record WHERE NOT EXISTS
         (SELECT 1 FROM workorder WHERE workorder.work_order_id = usage_record.work_order_id)";
-pub(crate) const MANIFEST_OF_NOTHING: &str = "
-    SELECT manifest_id FROM session_manifest WHERE NOT EXISTS
-        (SELECT 1 FROM run_record WHERE run_record.work_order_id = session_manifest.work_order_id)";
-pub(crate) const RESOLUTION_OF_NOTHING: &str = "
-    SELECT output_id FROM candidate_resolution WHERE NOT EXISTS
-        (SELECT 1 FROM output_bundle WHERE output_bundle.output_id = candidate_resolution.output_id)";
 pub(crate) const CLAIM_OF_NOTHING: &str = "
     SELECT resource_id FROM claim_record WHERE NOT EXISTS
         (SELECT 1 FROM event WHERE resource_type = 'EVENT' AND event_id = claim_record.resource_id)

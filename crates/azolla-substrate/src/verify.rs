@@ -5,7 +5,7 @@ mod documents;
 mod timeline;
 
 use self::{documents::Documents, timeline::Timeline};
-use crate::{error::SubstrateError, rows, sql, statement::Statement, substrate::SubstrateRead};
+use crate::{error::SubstrateError, rows, sql, statement::Statement, substrate::SubstrateRead, tasks};
 
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +83,8 @@ const RELATIONS: &[(u8, &str, &str)] = &[
     (10, "points to no pause_state of its own", sql::POINTER_TO_NOTHING),
     (10, "links to no run_record", sql::EVIDENCE_OF_NOTHING),
     (10, "has usage but does not exist", sql::USAGE_OF_NOTHING),
-    (10, "belongs to no gated workorder", sql::MANIFEST_OF_NOTHING),
-    (10, "has resolutions but does not exist", sql::RESOLUTION_OF_NOTHING),
+    (10, "belongs to no gated workorder", tasks::sql::MANIFEST_OF_NOTHING),
+    (10, "has resolutions but does not exist", tasks::sql::RESOLUTION_OF_NOTHING),
     (10, "is claimed but does not exist", sql::CLAIM_OF_NOTHING),
     (10, "does not have all its versions", sql::OBJECTIVE_WITHOUT_VERSION),
     (10, "has a version that it never reached", sql::VERSION_OF_NOTHING),

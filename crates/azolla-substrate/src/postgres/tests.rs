@@ -9,8 +9,9 @@ use crate::{
     journal::all_texts,
     sql::{
         self as shared,
-        tests::{ALL, assert_complete, named},
+        tests::{ALL, TASKS, assert_complete, named},
     },
+    tasks::sql as tasks,
 };
 
 /// Every single statement of `sql.rs` here.
@@ -53,7 +54,7 @@ fn every_statement_is_listed() {
 async fn every_statement_prepares_with_text_and_integers() {
     let (_database, _store, client) = fresh().await;
     let mut texts: Vec<(String, String)> = Vec::new();
-    for (name, text) in ALL.iter().chain(OWN) {
+    for (name, text) in ALL.iter().chain(TASKS).chain(OWN) {
         texts.push(((*name).into(), (*text).into()));
         // As a step of a commit, where the server itself has to notice a miss.
         let words = text.trim_start();
@@ -85,7 +86,7 @@ async fn every_statement_prepares_with_text_and_integers() {
 const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::OPEN_WORKORDERS, &["'CREATED'"], &["workorder.stream_slot W-4 unique"]),
     (shared::UNPROCESSED_EVENTS, &["'TICKET_READY'", "10"], &["event_open"]),
-    (shared::PENDING_CAPTURES, &["2", "10"], &["capture_pending"]),
+    (tasks::PENDING_CAPTURES, &["2", "10"], &["capture_pending"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["10"], &["objective_todo"]),
     (shared::OBJECTIVES_RESTING, &["10"], &["objective_resting"]),
     (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),

@@ -16,9 +16,10 @@ use crate::{
     journal::all_texts,
     sql::{
         self as shared,
-        tests::{ALL, assert_complete, named},
+        tests::{ALL, TASKS, assert_complete, named},
     },
     system::SystemClock,
+    tasks::sql as tasks,
 };
 
 /// Every single statement of `sql.rs` here.
@@ -65,7 +66,7 @@ async fn every_statement_prepares_with_its_values_in_order() {
     let connection = connection(&path);
     let journal = all_texts().map(|text| ("journal", text));
     let mut wrong = Vec::new();
-    for (name, text) in ALL.iter().copied().chain(OWN.iter().copied()).chain(journal) {
+    for (name, text) in ALL.iter().chain(TASKS).chain(OWN).copied().chain(journal) {
         match connection.prepare(text) {
             Err(error) => wrong.push(format!("{name}: {error}")),
             Ok(statement) => {
@@ -85,8 +86,8 @@ async fn every_statement_prepares_with_its_values_in_order() {
 const PLANNED: &[(&str, &[&str])] = &[
     (shared::OPEN_WORKORDERS, &["workorder_slot"]),
     (shared::UNPROCESSED_EVENTS, &["event_open"]),
-    (shared::PENDING_CAPTURES, &["capture_pending"]),
-    (shared::CAPTURES_AWAITING_EVENT, &["capture_pending", "event_entry"]),
+    (tasks::PENDING_CAPTURES, &["capture_pending"]),
+    (tasks::CAPTURES_AWAITING_EVENT, &["capture_pending", "event_entry"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["objective_todo", "event_entry"]),
     (shared::OBJECTIVES_RESTING, &["objective_resting"]),
     (shared::OBJECTIVES_TODO, &["objective_todo"]),

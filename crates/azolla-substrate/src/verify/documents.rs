@@ -16,6 +16,7 @@ use crate::{
     error::SubstrateError,
     rows, sql,
     statement::{Cell, Row},
+    tasks,
 };
 
 /// What is scanned, in an order in which later ones can look up earlier ones.
@@ -30,9 +31,9 @@ pub(super) const SCANS: &[&str] = &[
     sql::ALL_EVIDENCE,
     sql::ALL_USAGE,
     sql::ALL_PAUSES,
-    sql::ALL_MANIFESTS,
-    sql::ALL_RESOLUTIONS,
-    sql::ALL_CAPTURES,
+    tasks::sql::ALL_MANIFESTS,
+    tasks::sql::ALL_RESOLUTIONS,
+    tasks::sql::ALL_CAPTURES,
 ];
 
 /// What the documents say, as far as the journal is compared with it.
@@ -96,7 +97,7 @@ impl Documents {
             })
             .map(drop),
             sql::ALL_PAUSES => pause(row),
-            sql::ALL_MANIFESTS => stored::<SessionManifest>(row, 0, |manifest| {
+            tasks::sql::ALL_MANIFESTS => stored::<SessionManifest>(row, 0, |manifest| {
                 vec![
                     (1, manifest.manifest_id.as_str().into()),
                     (3, manifest.created_at.into()),
@@ -104,8 +105,8 @@ impl Documents {
                 ]
             })
             .map(drop),
-            sql::ALL_RESOLUTIONS => rows::read_resolution(row).and_then(built),
-            sql::ALL_CAPTURES => self.capture(row),
+            tasks::sql::ALL_RESOLUTIONS => rows::read_resolution(row).and_then(built),
+            tasks::sql::ALL_CAPTURES => self.capture(row),
             other => Err(SubstrateError::corrupt(format!("no check for {other}"))),
         };
         if let Err(error) = result {

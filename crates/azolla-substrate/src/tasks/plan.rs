@@ -1,0 +1,77 @@
+//! The writes of task management, as statements.
+
+use azolla_protocol::{
+    Actor, CandidateResolution, CaptureBuffer, CaptureId, JournalStep, SessionManifest, Timestamp, Validated,
+    WorkOrderId,
+};
+
+use super::sql;
+use crate::{
+    error::SubstrateError,
+    plan::{CHANGED, Planner, malformed},
+    rows,
+    statement::{Expect, Statement},
+};
+
+impl Planner<'_> {
+    pub(crate) fn insert_capture(
+        &mut self,
+        capture: &Validated<CaptureBuffer>,
+    ) -> Result<(), SubstrateError> {
+        self.same_azolla::<CaptureBuffer>(&capture.azolla_id)?;
+        let values = rows::capture(capture, 0);
+        self.push("capture_buffer", Statement::new(sql::INSERT_CAPTURE, values), Expect::Any);
+        self.note(JournalStep::Insert, "capture_buffer", capture.capture_id.as_str()).to(capture.status);
+        Ok(())
+    }
+
+    pub(crate) fn process_capture(
+        &mut self,
+        capture_id: &CaptureId,
+        at: Timestamp,
+    ) -> Result<(), SubstrateError> {
+        if self.commit.actor != Actor::Operator {
+            self.needs_any_claim()?;
+        }
+        let values = [at.into(), capture_id.as_str().into()];
+        self.push("capture_buffer", Statement::new(sql::PROCESS_CAPTURE, values), CHANGED);
+        self.note(JournalStep::Process, "capture_buffer", capture_id.as_str())
+            .from("PENDING")
+            .to("PROCESSED");
+        Ok(())
+    }
+
+    pub(crate) fn count_attempt(&mut self, capture_id: &CaptureId) -> Result<(), SubstrateError> {
+        let values = [capture_id.as_str().into()];
+        self.push("capture_buffer", Statement::new(sql::COUNT_ATTEMPT, values), CHANGED);
+        self.note(JournalStep::Attempt, "capture_buffer", capture_id.as_str());
+        Ok(())
+    }
+
+    pub(crate) fn insert_manifest(
+        &mut self,
+        manifest: &Validated<SessionManifest>,
+        work_order_id: &WorkOrderId,
+    ) -> Result<(), SubstrateError> {
+        self.same_azolla::<SessionManifest>(&manifest.azolla_id)?;
+        self.needs_claim(&work_order_id.into())?;
+        let values = rows::manifest(manifest, work_order_id.as_str());
+        self.push("session_manifest", Statement::new(sql::INSERT_MANIFEST, values), Expect::Any);
+        self.note(JournalStep::Insert, "session_manifest", manifest.manifest_id.as_str());
+        Ok(())
+    }
+
+    pub(crate) fn resolve_candidate(
+        &mut self,
+        resolution: &Validated<CandidateResolution>,
+    ) -> Result<(), SubstrateError> {
+        if self.commit.actor != Actor::Operator {
+            return Err(malformed("only the operator resolves a candidate"));
+        }
+        let statement = Statement::new(sql::RESOLVE_CANDIDATE, rows::resolution(resolution));
+        self.push("candidate_resolution", statement, Expect::Any);
+        let id = format!("{}#{}", resolution.output_id, resolution.candidate_index);
+        self.note(JournalStep::Insert, "candidate_resolution", &id).to(resolution.outcome);
+        Ok(())
+    }
+}

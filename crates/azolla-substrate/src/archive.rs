@@ -1,7 +1,7 @@
 //! Export and import as plain JSON lines. The first line says what the rest is, the last one how many there
 //! were before it, so that a file that was cut off is noticed wherever it was cut. Every other line is one artifact:
 //! `{"document":…,"kind":…,"store":…}`, where `store` holds the store-only columns that idempotence and the flows
-//! rest on. Claims are not exported: whoever held one holds nothing in the new store.
+//! rest on; what has no document, only columns, has null for one. Claims are not exported: whoever held one holds nothing in the new store.
 
 use std::io::{BufRead, Read};
 
@@ -99,6 +99,7 @@ store_columns! {
         local_objective_id: Option<String>,
     }
     ManifestColumns { work_order_id: azolla_protocol::WorkOrderId, }
+    CandidateColumns { output_id: azolla_protocol::OutputId, candidate_index: u64, }
     JournalColumns { commit_id: Option<azolla_protocol::CommitId>, }
 }
 
@@ -175,6 +176,9 @@ const SECTIONS: &[(&str, &str, WriteLine)] = &[
     }),
     ("session_manifest", tasks::sql::ALL_MANIFESTS, |kind, row| {
         line(kind, row.text(0)?, &ManifestColumns { work_order_id: row.parsed(2)? })
+    }),
+    ("candidate", tasks::sql::ALL_CANDIDATES, |kind, row| {
+        line(kind, "null", &CandidateColumns { output_id: row.parsed(0)?, candidate_index: row.number(1)? })
     }),
     ("candidate_resolution", tasks::sql::ALL_RESOLUTIONS, |kind, row| {
         line(kind, &text(&rows::read_resolution(row)?)?, &())
@@ -369,6 +373,11 @@ fn load_statement(
                 rows::manifest(&manifest, columns.work_order_id.as_str()),
             )
         }
+        "candidate" => {
+            let columns: CandidateColumns = bare_columns(line)?;
+            let values = [columns.output_id.as_str().into(), columns.candidate_index.into()];
+            Statement::new(tasks::sql::LOAD_CANDIDATE, values)
+        }
         "candidate_resolution" => {
             let values = rows::resolution(&*document::<CandidateResolution>(line)?);
             Statement::new(tasks::sql::RESOLVE_CANDIDATE, values)
@@ -413,6 +422,14 @@ fn workorder(workorder: &Workorder, columns: &WorkorderColumns) -> [crate::state
 
 fn document<A: Artifact>(line: &Line<'_>) -> Result<Validated<A>, SubstrateError> {
     Ok(Validated::parse(line.document.get().as_bytes())?)
+}
+
+/// The columns of what has no document.
+fn bare_columns<T: DeserializeOwned>(line: &Line<'_>) -> Result<T, SubstrateError> {
+    if line.document.get() != "null" {
+        return Err(SubstrateError::Malformed(format!("{} has no document", line.kind)));
+    }
+    columns(line)
 }
 
 fn columns<T: DeserializeOwned>(line: &Line<'_>) -> Result<T, SubstrateError> {

@@ -2,7 +2,7 @@
 
 use azolla_protocol::{
     Actor, CandidateResolution, CaptureBuffer, CaptureId, CommitId, ContextSnapshot, Event, EventId,
-    GateEvidence, Objective, ObjectiveStatus, OutputBundle, OwnerId, PauseState, ProcessedReason,
+    GateEvidence, Objective, ObjectiveStatus, OutputBundle, OutputId, OwnerId, PauseState, ProcessedReason,
     ResourceRef, RunRecord, SessionManifest, Timestamp, UsageRecord, Validated, WorkOrderId, Workorder,
     lifecycle::{ObjectiveStep, is_archived},
 };
@@ -166,7 +166,18 @@ pub enum Write {
         /// The workorder that yielded it.
         work_order_id: WorkOrderId,
     },
-    /// What became of a triage candidate: final once, unless DEFERRED.
+    /// The candidates of a triage bundle, in the commit of the gate that passed it and after its run_record: from
+    /// here on the bundle waits for the operator (O-3). Needs the workorder's claim.
+    OpenCandidates {
+        /// The bundle.
+        output_id: OutputId,
+        /// Its workorder.
+        work_order_id: WorkOrderId,
+        /// How many there are; a bundle with none does not wait.
+        count: u64,
+    },
+    /// What became of a triage candidate, which is no longer open (TF-8). PROMOTED is final, DISCARDED and DUPLICATE
+    /// can be taken back to DEFERRED, and DEFERRED can become anything.
     ResolveCandidate(Validated<CandidateResolution>),
 }
 

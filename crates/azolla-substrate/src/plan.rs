@@ -2,8 +2,8 @@
 //! a write without the claim that protects it (R1), a step by the wrong party (S-1), a document of another azolla.
 
 use azolla_protocol::{
-    Actor, Artifact, AzollaId, AzollaType, EventId, JournalStep, Objective, ProcessedReason, ResourceRef,
-    ResourceType, Validated, WorkOrderId,
+    Actor, Artifact, AzollaId, AzollaType, EventId, GateResult, JournalStep, Objective, OutputId,
+    ProcessedReason, ResourceRef, ResourceType, Validated, WorkOrderId,
     lifecycle::{self, ObjectiveStep},
 };
 
@@ -76,6 +76,10 @@ fn whole(commit: &Commit) -> Result<(), SubstrateError> {
                 commit.writes.iter().any(|other| is_pause_of(other, &run.work_order_id)),
                 "a run_record comes with the pause_state of its workorder",
             ),
+            Write::OpenCandidates { output_id, work_order_id, .. } => (
+                commit.writes.iter().any(|other| is_pass_of(other, work_order_id, output_id)),
+                "candidates are opened with the run_record that passed their bundle",
+            ),
             _ => continue,
         };
         if !kept {
@@ -91,6 +95,11 @@ fn is_scheduled(write: &Write, event: &EventId) -> bool {
 
 fn is_workorder_of(write: &Write, event: &EventId) -> bool {
     matches!(write, Write::CreateWorkorder { event_id, .. } if event_id == event)
+}
+
+fn is_pass_of(write: &Write, work_order_id: &WorkOrderId, output_id: &OutputId) -> bool {
+    matches!(write, Write::Gate(run) if run.gate_result == GateResult::Pass
+        && run.work_order_id == *work_order_id && run.output_id == *output_id)
 }
 
 fn is_pause_of(write: &Write, work_order_id: &WorkOrderId) -> bool {
@@ -206,6 +215,9 @@ impl Planner<'_> {
             Write::Pause { key, pause } => self.pause(key, pause),
             Write::InsertManifest { manifest, work_order_id } => {
                 self.insert_manifest(manifest, work_order_id)
+            }
+            Write::OpenCandidates { output_id, work_order_id, count } => {
+                self.open_candidates(output_id, work_order_id, *count)
             }
             Write::ResolveCandidate(resolution) => self.resolve_candidate(resolution),
         }

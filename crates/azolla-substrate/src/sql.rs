@@ -82,9 +82,11 @@ pub(crate) const INSERT_SNAPSHOT: &str = "
 /// Takes the one lock per azolla, so that the two statements after it see every workorder created before.
 pub(crate) const LOCK_STREAM: &str = "UPDATE azolla SET stream_lock = stream_lock + 1 WHERE one = 1";
 
+/// A triage output waits as one result, as long as any of its candidates is open (O-3).
 pub(crate) const CHECK_REVIEW_LIMIT: &str = "
     SELECT 1 WHERE CAST($1 AS BIGINT) = 0
         OR (SELECT COUNT(*) FROM objective WHERE waiting = 1)
+         + (SELECT COUNT(DISTINCT output_id) FROM candidate WHERE open = 1)
          + (SELECT COUNT(*) FROM workorder WHERE stream_slot IS NOT NULL) < CAST($1 AS BIGINT)";
 
 /// Takes the lowest free place of the work stream (W-4); no row if there is none. The open ones are counted and not
@@ -324,7 +326,8 @@ pub(crate) const CLAIM: &str = "
 
 pub(crate) const STREAM: &str = "
     SELECT (SELECT COUNT(*) FROM workorder WHERE stream_slot IS NOT NULL),
-           (SELECT COUNT(*) FROM objective WHERE waiting = 1)";
+           (SELECT COUNT(*) FROM objective WHERE waiting = 1)
+         + (SELECT COUNT(DISTINCT output_id) FROM candidate WHERE open = 1)";
 
 /// The journal of every resource whose id has this tail: of one cycle, that is. A second condition, on the id itself,
 /// would be put into the first one by SQLite, which then no longer finds the index.

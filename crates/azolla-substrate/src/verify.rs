@@ -1,6 +1,7 @@
 //! The invariants that hold on any Substrate at rest, checked from outside the constraints that keep them:
 //! in SQL where two tables must agree, in the journal's own order for what happened over time.
 
+mod candidates;
 mod documents;
 mod timeline;
 
@@ -84,7 +85,9 @@ const RELATIONS: &[(u8, &str, &str)] = &[
     (10, "links to no run_record", sql::EVIDENCE_OF_NOTHING),
     (10, "has usage but does not exist", sql::USAGE_OF_NOTHING),
     (10, "belongs to no gated workorder", tasks::sql::MANIFEST_OF_NOTHING),
-    (10, "has resolutions but does not exist", tasks::sql::RESOLUTION_OF_NOTHING),
+    (10, "has candidates but is no triage output that passed", tasks::sql::CANDIDATE_OF_NOTHING),
+    (10, "has a resolution of a candidate that does not exist", tasks::sql::RESOLUTION_OF_NOTHING),
+    (10, "has a candidate that is open and resolved, or neither", tasks::sql::CANDIDATE_OPEN_OTHERWISE),
     (10, "is claimed but does not exist", sql::CLAIM_OF_NOTHING),
     (10, "does not have all its versions", sql::OBJECTIVE_WITHOUT_VERSION),
     (10, "has a version that it never reached", sql::VERSION_OF_NOTHING),

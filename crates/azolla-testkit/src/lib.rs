@@ -1,5 +1,6 @@
 //! For tests only: time and ids that a test sets, a store of either backend with both under its control, the steps
-//! of a patch cycle, the workers of both azolla types with all their parts, and PostgreSQL with its faults.
+//! of a patch cycle and of a triage, the workers of both azolla types with all their parts, and PostgreSQL with its
+//! faults.
 
 pub mod clock;
 pub mod cycle;
@@ -11,6 +12,7 @@ pub mod proxy;
 pub mod repository;
 pub mod store;
 pub mod task_world;
+pub mod triage;
 pub mod world;
 
 pub use clock::ManualClock;
@@ -21,4 +23,5 @@ pub use peers::{PeerAnswer, ScriptedPeers, ScriptedTargets};
 pub use repository::MemoryRepository;
 pub use store::{Backend, TestStore};
 pub use task_world::TaskWorld;
+pub use triage::TriageCycle;
 pub use world::World;

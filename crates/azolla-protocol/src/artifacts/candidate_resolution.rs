@@ -28,11 +28,22 @@ named_enum! {
     pub enum CandidateOutcome {
         /// It became an objective. Final.
         Promoted = "PROMOTED",
-        /// It was set aside. Final.
+        /// It was set aside. The operator can take that back.
         Discarded = "DISCARDED",
         /// It waits for later. Not final.
         Deferred = "DEFERRED",
-        /// An objective for it was already there. Final.
+        /// An objective for it was already there. The operator can take that back.
         Duplicate = "DUPLICATE",
+    }
+}
+
+impl CandidateOutcome {
+    /// Tells whether this outcome can give way to `next`: PROMOTED never, DEFERRED to any, the others to DEFERRED.
+    pub const fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Promoted => false,
+            Self::Deferred => true,
+            Self::Discarded | Self::Duplicate => matches!(next, Self::Deferred),
+        }
     }
 }

@@ -222,15 +222,26 @@ CREATE TABLE session_manifest (
 );
 CREATE INDEX manifest_latest ON session_manifest (created_at, manifest_id);
 
-CREATE TABLE candidate_resolution (
+-- One is open until it is resolved, in whatever way (O-3), and is never opened again.
+CREATE TABLE candidate (
     output_id       TEXT COLLATE "C" NOT NULL
-                    CONSTRAINT "candidate_resolution.output_id A-3" REFERENCES output_bundle (output_id),
+                    CONSTRAINT "candidate.output_id A-3" REFERENCES output_bundle (output_id),
     candidate_index BIGINT NOT NULL CHECK (candidate_index >= 0),
+    open            BIGINT NOT NULL CHECK (open IN (0, 1)),
+    CONSTRAINT "candidate.candidate_index TF-8" PRIMARY KEY (output_id, candidate_index)
+);
+CREATE INDEX candidate_open ON candidate (output_id) WHERE open = 1;
+
+CREATE TABLE candidate_resolution (
+    output_id       TEXT COLLATE "C" NOT NULL,
+    candidate_index BIGINT NOT NULL,
     outcome         TEXT NOT NULL CHECK (outcome IN ('PROMOTED', 'DISCARDED', 'DEFERRED', 'DUPLICATE')),
-    objective_id    TEXT,
+    objective_id    TEXT COLLATE "C",
     resolved_by     TEXT NOT NULL,
     created_at      TEXT COLLATE "C" NOT NULL,
-    CONSTRAINT "candidate_resolution.outcome TF-8" PRIMARY KEY (output_id, candidate_index)
+    CONSTRAINT "candidate_resolution.outcome TF-8" PRIMARY KEY (output_id, candidate_index),
+    CONSTRAINT "candidate_resolution.output_id A-3" FOREIGN KEY (output_id, candidate_index)
+        REFERENCES candidate (output_id, candidate_index)
 );
 
 CREATE TABLE claim_record (
@@ -295,7 +306,8 @@ BEGIN
                                    'output_bundle.document A-2', 'run_record.document A-2',
                                    'gate_evidence.document A-2', 'usage_record.document A-2',
                                    'pause_state.document A-2',
-                                   'session_manifest.document A-2', 'candidate_resolution.outcome A-2',
+                                   'session_manifest.document A-2', 'candidate.candidate_index A-2',
+                                   'candidate_resolution.outcome A-2',
                                    'claim_record.claim_version C-2', 'journal.seq A-2'] LOOP
         name := split_part(refusal, '.', 1);
         EXECUTE format('CREATE TRIGGER %I BEFORE DELETE ON %I FOR EACH ROW EXECUTE FUNCTION azolla_never(%L, %L)',
@@ -459,9 +471,44 @@ END $$;
 CREATE TRIGGER workorder_slot BEFORE UPDATE ON workorder FOR EACH ROW
     WHEN (NEW.stream_slot IS DISTINCT FROM OLD.stream_slot) EXECUTE FUNCTION workorder_has_run();
 
+CREATE FUNCTION candidate_opened() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM run_record JOIN workorder ON workorder.work_order_id = run_record.work_order_id
+                   WHERE run_record.output_id = NEW.output_id AND run_record.gate_result = 'PASS'
+                     AND workorder.diazotroph_type = 'TRIAGE_DIAZOTROPH') THEN
+        PERFORM azolla_refuse('candidate.output_id A-3', 'is no triage output that passed its gate');
+    END IF;
+    IF NEW.open <> 1 THEN
+        PERFORM azolla_refuse('candidate.open O-3', 'is 1 until it is resolved');
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER candidate_insert BEFORE INSERT ON candidate FOR EACH ROW EXECUTE FUNCTION candidate_opened();
+
+CREATE FUNCTION candidate_closed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR OLD.open <> 1 OR NEW.open <> 0
+       OR NOT EXISTS (SELECT 1 FROM candidate_resolution
+                      WHERE output_id = OLD.output_id AND candidate_index = OLD.candidate_index) THEN
+        PERFORM azolla_refuse('candidate.open O-3', 'is closed once, by its resolution');
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER candidate_update BEFORE UPDATE ON candidate FOR EACH ROW EXECUTE FUNCTION candidate_closed();
+
+CREATE FUNCTION candidate_resolved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE candidate SET open = 0
+    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open = 1;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER candidate_resolution_closes AFTER INSERT ON candidate_resolution
+    FOR EACH ROW EXECUTE FUNCTION candidate_resolved();
+
+-- PROMOTED is final. DISCARDED and DUPLICATE can be taken back, to DEFERRED only, which is not final.
 CREATE TRIGGER candidate_resolution_once BEFORE UPDATE ON candidate_resolution FOR EACH ROW
-    WHEN (OLD.outcome <> 'DEFERRED' OR NEW.output_id <> OLD.output_id
-          OR NEW.candidate_index <> OLD.candidate_index)
+    WHEN (OLD.outcome = 'PROMOTED' OR (OLD.outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')
+          OR NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index)
     EXECUTE FUNCTION azolla_never('candidate_resolution.outcome TF-8', 'is recorded already');
 
 CREATE TRIGGER claim_record_fixed BEFORE UPDATE ON claim_record FOR EACH ROW

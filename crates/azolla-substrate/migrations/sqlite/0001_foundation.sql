@@ -202,14 +202,25 @@ CREATE TABLE session_manifest (
 ) STRICT;
 CREATE INDEX manifest_latest ON session_manifest (created_at, manifest_id);
 
-CREATE TABLE candidate_resolution (
+-- The candidates of the triage bundles that passed their gate. One is open until it is resolved, in whatever way
+-- (O-3), and is never opened again.
+CREATE TABLE candidate (
     output_id       TEXT NOT NULL REFERENCES output_bundle (output_id),
     candidate_index INTEGER NOT NULL CHECK (candidate_index >= 0),
+    open            INTEGER NOT NULL CHECK (open IN (0, 1)),
+    PRIMARY KEY (output_id, candidate_index)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX candidate_open ON candidate (output_id) WHERE open = 1;
+
+CREATE TABLE candidate_resolution (
+    output_id       TEXT NOT NULL,
+    candidate_index INTEGER NOT NULL,
     outcome         TEXT NOT NULL CHECK (outcome IN ('PROMOTED', 'DISCARDED', 'DEFERRED', 'DUPLICATE')),
     objective_id    TEXT,
     resolved_by     TEXT NOT NULL,
     created_at      TEXT NOT NULL,
-    PRIMARY KEY (output_id, candidate_index)
+    PRIMARY KEY (output_id, candidate_index),
+    FOREIGN KEY (output_id, candidate_index) REFERENCES candidate (output_id, candidate_index)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE claim_record (
@@ -525,16 +536,45 @@ BEGIN SELECT RAISE(ABORT, 'workorder.budget_consumed_ms B-2 only grows'); END;
 CREATE TRIGGER workorder_delete BEFORE DELETE ON workorder
 BEGIN SELECT RAISE(ABORT, 'workorder.work_order_id A-2 is never deleted'); END;
 
+CREATE TRIGGER candidate_insert BEFORE INSERT ON candidate
+BEGIN
+    SELECT RAISE(ABORT, 'candidate.candidate_index TF-8 exists already')
+        WHERE EXISTS (SELECT 1 FROM candidate
+                      WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index);
+    SELECT RAISE(ABORT, 'candidate.output_id A-3 is no triage output that passed its gate')
+        WHERE NOT EXISTS (SELECT 1 FROM run_record
+                          JOIN workorder ON workorder.work_order_id = run_record.work_order_id
+                          WHERE run_record.output_id = NEW.output_id AND run_record.gate_result = 'PASS'
+                            AND workorder.diazotroph_type = 'TRIAGE_DIAZOTROPH');
+    SELECT RAISE(ABORT, 'candidate.open O-3 is 1 until it is resolved') WHERE NEW.open <> 1;
+END;
+CREATE TRIGGER candidate_update BEFORE UPDATE ON candidate
+WHEN NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR OLD.open <> 1 OR NEW.open <> 0
+     OR NOT EXISTS (SELECT 1 FROM candidate_resolution
+                    WHERE output_id = OLD.output_id AND candidate_index = OLD.candidate_index)
+BEGIN SELECT RAISE(ABORT, 'candidate.open O-3 is closed once, by its resolution'); END;
+CREATE TRIGGER candidate_delete BEFORE DELETE ON candidate
+BEGIN SELECT RAISE(ABORT, 'candidate.candidate_index A-2 is never deleted'); END;
+
+-- PROMOTED is final. DISCARDED and DUPLICATE can be taken back, to DEFERRED only, which is not final.
 CREATE TRIGGER candidate_resolution_insert BEFORE INSERT ON candidate_resolution
 BEGIN
     SELECT RAISE(ABORT, 'candidate_resolution.outcome TF-8 is recorded already')
-        WHERE EXISTS (SELECT 1 FROM candidate_resolution WHERE outcome <> 'DEFERRED'
-                      AND output_id = NEW.output_id AND candidate_index = NEW.candidate_index);
-    SELECT RAISE(ABORT, 'candidate_resolution.output_id A-3 does not exist')
-        WHERE NOT EXISTS (SELECT 1 FROM output_bundle WHERE output_id = NEW.output_id);
+        WHERE EXISTS (SELECT 1 FROM candidate_resolution
+                      WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index
+                        AND (outcome = 'PROMOTED' OR (outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')));
+    SELECT RAISE(ABORT, 'candidate_resolution.output_id A-3 has no such candidate')
+        WHERE NOT EXISTS (SELECT 1 FROM candidate
+                          WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index);
 END;
-CREATE TRIGGER candidate_resolution_update BEFORE UPDATE ON candidate_resolution WHEN OLD.outcome <> 'DEFERRED'
-    OR NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index
+CREATE TRIGGER candidate_resolution_closes AFTER INSERT ON candidate_resolution
+BEGIN
+    UPDATE candidate SET open = 0
+    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open = 1;
+END;
+CREATE TRIGGER candidate_resolution_update BEFORE UPDATE ON candidate_resolution
+WHEN OLD.outcome = 'PROMOTED' OR (OLD.outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')
+     OR NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index
 BEGIN SELECT RAISE(ABORT, 'candidate_resolution.outcome TF-8 is recorded already'); END;
 CREATE TRIGGER candidate_resolution_delete BEFORE DELETE ON candidate_resolution
 BEGIN SELECT RAISE(ABORT, 'candidate_resolution.outcome A-2 is never deleted'); END;

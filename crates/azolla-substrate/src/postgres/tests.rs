@@ -92,8 +92,12 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),
     (shared::OBJECTIVES_WAITING, &["10"], &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &[], &["objective_paused"]),
-    (shared::CHECK_REVIEW_LIMIT, &["3"], &["objective_waiting", "workorder.stream_slot W-4 unique"]),
-    (shared::STREAM, &[], &["objective_waiting", "workorder.stream_slot W-4 unique"]),
+    (
+        shared::CHECK_REVIEW_LIMIT,
+        &["3"],
+        &["objective_waiting", "candidate_open", "workorder.stream_slot W-4 unique"],
+    ),
+    (shared::STREAM, &[], &["objective_waiting", "candidate_open", "workorder.stream_slot W-4 unique"]),
     (shared::COMMITTED, &["'com-x'"], &["journal.commit_id C-9"]),
     (shared::JOURNAL_OF_TAIL, &["'obj-1'"], &["journal_resource"]),
 ];

@@ -93,8 +93,8 @@ const PLANNED: &[(&str, &[&str])] = &[
     (shared::OBJECTIVES_TODO, &["objective_todo"]),
     (shared::OBJECTIVES_WAITING, &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &["objective_paused", "sqlite_autoindex_pause_state_1"]),
-    (shared::CHECK_REVIEW_LIMIT, &["objective_waiting", "workorder_slot"]),
-    (shared::STREAM, &["objective_waiting", "workorder_slot"]),
+    (shared::CHECK_REVIEW_LIMIT, &["objective_waiting", "candidate_open", "workorder_slot"]),
+    (shared::STREAM, &["objective_waiting", "candidate_open", "workorder_slot"]),
     (shared::COMMITTED, &["journal_commit"]),
     (shared::JOURNAL_OF_TAIL, &["journal_resource"]),
 ];

@@ -1,8 +1,8 @@
 //! The writes of task management, as statements.
 
 use azolla_protocol::{
-    Actor, CandidateResolution, CaptureBuffer, CaptureId, JournalStep, SessionManifest, Timestamp, Validated,
-    WorkOrderId,
+    Actor, CandidateResolution, CaptureBuffer, CaptureId, JournalStep, OutputId, SessionManifest, Timestamp,
+    Validated, WorkOrderId,
 };
 
 use super::sql;
@@ -61,6 +61,25 @@ impl Planner<'_> {
         Ok(())
     }
 
+    pub(crate) fn open_candidates(
+        &mut self,
+        output_id: &OutputId,
+        work_order_id: &WorkOrderId,
+        count: u64,
+    ) -> Result<(), SubstrateError> {
+        if self.commit.actor != Actor::Gate {
+            return Err(malformed("only the gate opens candidates"));
+        }
+        self.needs_claim(&work_order_id.into())?;
+        if count == 0 {
+            return Ok(());
+        }
+        let values = [count.into(), output_id.as_str().into()];
+        self.push("candidate", Statement::new(sql::OPEN_CANDIDATES, values), Expect::Any);
+        self.note(JournalStep::Insert, "candidate", output_id.as_str()).detail("count", count);
+        Ok(())
+    }
+
     pub(crate) fn resolve_candidate(
         &mut self,
         resolution: &Validated<CandidateResolution>,
@@ -71,7 +90,12 @@ impl Planner<'_> {
         let statement = Statement::new(sql::RESOLVE_CANDIDATE, rows::resolution(resolution));
         self.push("candidate_resolution", statement, Expect::Any);
         let id = format!("{}#{}", resolution.output_id, resolution.candidate_index);
-        self.note(JournalStep::Insert, "candidate_resolution", &id).to(resolution.outcome);
+        // What is taken back is no longer in its row: the journal alone keeps it.
+        let row = self.note(JournalStep::Insert, "candidate_resolution", &id).to(resolution.outcome);
+        row.detail("resolved_by", resolution.resolved_by.as_str());
+        if let Some(objective_id) = &resolution.objective_id {
+            row.detail("objective_id", objective_id.as_str());
+        }
         Ok(())
     }
 }

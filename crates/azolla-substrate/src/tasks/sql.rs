@@ -18,7 +18,16 @@ pub(crate) const INSERT_MANIFEST: &str = "
     INSERT INTO session_manifest (manifest_id, azolla_id, created_at, document, work_order_id)
     VALUES ($1, $2, $3, $4, $5)";
 
-/// A DEFERRED row gives way to a later outcome; a trigger refuses to change any other.
+/// Opens the candidates 0 to one below the count.
+pub(crate) const OPEN_CANDIDATES: &str = "
+    INSERT INTO candidate (output_id, candidate_index, open)
+    WITH RECURSIVE numbered (position, count) AS (
+        SELECT CAST(0 AS BIGINT), CAST($1 AS BIGINT)
+        UNION ALL SELECT position + 1, count FROM numbered WHERE position + 1 < count)
+    SELECT CAST($2 AS TEXT), position, 1 FROM numbered";
+
+/// A DEFERRED row gives way to any later outcome, and others but PROMOTED to a DEFERRED one: triggers refuse the
+/// rest, and close the candidate.
 pub(crate) const RESOLVE_CANDIDATE: &str = "
     INSERT INTO candidate_resolution (output_id, candidate_index, outcome, objective_id, resolved_by, created_at)
     VALUES ($1, $2, $3, $4, $5, $6)
@@ -69,6 +78,10 @@ pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
 
 // Export.
 
+/// Open ones and resolved ones alike: the resolutions that follow close theirs again.
+pub(crate) const ALL_CANDIDATES: &str =
+    "SELECT output_id, candidate_index, open FROM candidate ORDER BY output_id, candidate_index";
+
 pub(crate) const ALL_CAPTURES: &str =
     concat!("SELECT ", capture_columns!(), " FROM capture_buffer ORDER BY capture_id");
 pub(crate) const ALL_MANIFESTS: &str = "SELECT document, manifest_id, work_order_id, created_at, azolla_id FROM session_manifest ORDER BY manifest_id";
@@ -78,11 +91,26 @@ pub(crate) const ALL_RESOLUTIONS: &str = concat!(
     " FROM candidate_resolution ORDER BY output_id, candidate_index"
 );
 
+// Import only.
+
+pub(crate) const LOAD_CANDIDATE: &str =
+    "INSERT INTO candidate (output_id, candidate_index, open) VALUES ($1, $2, 1)";
+
 // Verification.
+
+pub(crate) const CANDIDATE_OF_NOTHING: &str = "
+    SELECT output_id FROM candidate WHERE NOT EXISTS (SELECT 1 FROM run_record
+        JOIN workorder ON workorder.work_order_id = run_record.work_order_id
+        WHERE run_record.output_id = candidate.output_id AND run_record.gate_result = 'PASS'
+          AND workorder.diazotroph_type = 'TRIAGE_DIAZOTROPH')";
+pub(crate) const CANDIDATE_OPEN_OTHERWISE: &str = "
+    SELECT output_id FROM candidate WHERE open = (SELECT COUNT(*) FROM candidate_resolution AS resolved
+        WHERE resolved.output_id = candidate.output_id AND resolved.candidate_index = candidate.candidate_index)";
 
 pub(crate) const MANIFEST_OF_NOTHING: &str = "
     SELECT manifest_id FROM session_manifest WHERE NOT EXISTS
         (SELECT 1 FROM run_record WHERE run_record.work_order_id = session_manifest.work_order_id)";
 pub(crate) const RESOLUTION_OF_NOTHING: &str = "
-    SELECT output_id FROM candidate_resolution WHERE NOT EXISTS
-        (SELECT 1 FROM output_bundle WHERE output_bundle.output_id = candidate_resolution.output_id)";
+    SELECT output_id FROM candidate_resolution WHERE NOT EXISTS (SELECT 1 FROM candidate
+        WHERE candidate.output_id = candidate_resolution.output_id
+          AND candidate.candidate_index = candidate_resolution.candidate_index)";

@@ -6,9 +6,9 @@ use std::{
 };
 
 use azolla_protocol::{
-    Artifact, CaptureStatus, ContextSnapshot, DiazotrophType, GateEvidence, GateResult, Objective,
-    ObjectiveStatus, ObjectiveType, OutputBundle, PauseState, RunRecord, SessionManifest, Timestamp,
-    UsageRecord, Validated,
+    Artifact, CandidateOutcome, CaptureStatus, ContextSnapshot, DiazotrophType, GateEvidence, GateResult,
+    Objective, ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseState, RunRecord,
+    SessionManifest, Timestamp, UsageRecord, Validated, content::TriageContent,
 };
 
 use super::{Finding, finding};
@@ -32,6 +32,7 @@ pub(super) const SCANS: &[&str] = &[
     sql::ALL_USAGE,
     sql::ALL_PAUSES,
     tasks::sql::ALL_MANIFESTS,
+    tasks::sql::ALL_CANDIDATES,
     tasks::sql::ALL_RESOLUTIONS,
     tasks::sql::ALL_CAPTURES,
 ];
@@ -48,6 +49,12 @@ pub(super) struct Documents {
     /// How many passed triage bundles name a capture.
     named: BTreeMap<String, u32>,
     pub(super) processed_captures: BTreeSet<String>,
+    /// Per triage output: its candidates.
+    pub(super) candidates: BTreeMap<String, BTreeSet<u64>>,
+    /// Per candidate, as `output#index`: what became of it.
+    pub(super) outcomes: BTreeMap<String, CandidateOutcome>,
+    /// Per triage output that passed: how many candidates its content has.
+    content: BTreeMap<String, usize>,
     /// The STANDING objectives.
     pub(super) standing: BTreeSet<String>,
     /// Per objective: its version, and a digest of its document.
@@ -105,7 +112,8 @@ impl Documents {
                 ]
             })
             .map(drop),
-            tasks::sql::ALL_RESOLUTIONS => rows::read_resolution(row).and_then(built),
+            tasks::sql::ALL_CANDIDATES => self.candidate(row),
+            tasks::sql::ALL_RESOLUTIONS => self.resolution(row),
             tasks::sql::ALL_CAPTURES => self.capture(row),
             other => Err(SubstrateError::corrupt(format!("no check for {other}"))),
         };
@@ -126,6 +134,13 @@ impl Documents {
             if named != 1 {
                 let what = format!("is PROCESSED and named by {named} passed triage bundles");
                 self.findings.push(finding(9, capture, what));
+            }
+        }
+        for (output, count) in &self.content {
+            let stored = self.candidates.get(output).map_or(0, BTreeSet::len);
+            if stored != *count {
+                let what = format!("has {stored} candidates, its content {count}");
+                self.findings.push(finding(10, output, what));
             }
         }
         for (links, known) in [(&self.related, &self.outputs), (&self.triaged, &self.captures)] {
@@ -234,6 +249,11 @@ impl Documents {
                     *self.named.entry(id.to_owned()).or_default() += 1;
                 }
             }
+            if self.passed.contains(work_order_id) {
+                let content: TriageContent = serde_json::from_str(&bundle.content)
+                    .map_err(|error| SubstrateError::corrupt(format!("its candidates: {error}")))?;
+                self.content.insert(output_id.to_owned(), content.candidates.len());
+            }
         }
         stored::<OutputBundle>(row, 0, |bundle| {
             vec![
@@ -244,6 +264,19 @@ impl Documents {
             ]
         })
         .map(drop)
+    }
+
+    fn candidate(&mut self, row: &Row) -> Result<(), SubstrateError> {
+        let output_id: OutputId = row.parsed(0)?;
+        self.candidates.entry(output_id.to_string()).or_default().insert(row.number(1)?);
+        Ok(())
+    }
+
+    fn resolution(&mut self, row: &Row) -> Result<(), SubstrateError> {
+        let resolution = rows::read_resolution(row)?;
+        let id = format!("{}#{}", resolution.output_id, resolution.candidate_index);
+        self.outcomes.insert(id, resolution.outcome);
+        built(resolution)
     }
 
     fn capture(&mut self, row: &Row) -> Result<(), SubstrateError> {

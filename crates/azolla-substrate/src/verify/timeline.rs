@@ -7,7 +7,7 @@ use azolla_protocol::{
     lifecycle::{TABLE, Target},
 };
 
-use super::{Finding, documents::Documents, finding};
+use super::{Finding, candidates::Candidates, documents::Documents, finding};
 
 /// The claims, statuses and counts at the point that the journal has reached.
 #[derive(Default)]
@@ -28,6 +28,7 @@ pub(super) struct Timeline {
     /// The workorders in the work stream, each with its objective where the journal names it.
     open: HashMap<String, Option<String>>,
     waiting: HashSet<String>,
+    candidates: Candidates,
     claims: Vec<(ClaimRecord, bool)>,
     findings: Vec<Finding>,
 }
@@ -63,6 +64,10 @@ impl Timeline {
                 self.open.remove(&entry.resource_id);
             }
             (_, "objective") => self.transition(entry),
+            (JournalStep::Insert, "candidate") => self.findings.extend(self.candidates.opened(entry)),
+            (JournalStep::Insert, "candidate_resolution") => {
+                self.findings.extend(self.candidates.resolved(entry));
+            }
             _ => {}
         }
     }
@@ -79,6 +84,7 @@ impl Timeline {
             }
         }
         self.compare_objectives(documents);
+        self.findings.extend(self.candidates.compare(documents));
         for objective in documents.standing.iter().filter(|objective| self.moved.contains(*objective)) {
             self.findings.push(finding(
                 8,
@@ -175,7 +181,8 @@ impl Timeline {
         // Another commit's rows can fall between the row by which an objective waits and the one by which its
         // workorder leaves the work stream: that is one result, not two.
         let at_work: HashSet<_> = self.open.values().flatten().collect();
-        let waiting = self.waiting.iter().filter(|objective| !at_work.contains(objective)).count() as u64;
+        let objectives = self.waiting.iter().filter(|objective| !at_work.contains(objective)).count() as u64;
+        let waiting = objectives + self.candidates.waiting();
         let open = self.open.len() as u64;
         let (Some(max_concurrent), Some(review_limit)) = (limit("max_concurrent"), limit("review_limit"))
         else {

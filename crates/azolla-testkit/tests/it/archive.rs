@@ -74,7 +74,7 @@ on_both_backends! {
         let lines = exported(world.read()).await;
         for kind in ["objective", "objective_version", "capture_buffer", "event", "context_snapshot", "workorder",
             "output_bundle", "run_record", "gate_evidence", "usage_record", "pause_state", "session_manifest",
-            "candidate_resolution", "journal"] {
+            "candidate", "candidate_resolution", "journal"] {
             line_of(&lines, kind);
         }
         for backend in [Backend::Sqlite, Backend::Postgres] {
@@ -260,6 +260,7 @@ on_both_backends! {
         for (kind, field) in [
             ("objective", "todo_entry"), ("objective_version", "version"), ("capture_buffer", "attempts"),
             ("event", "claim_count"), ("context_snapshot", "objective_version"), ("workorder", "budget_consumed_ms"),
+            ("candidate", "candidate_index"),
         ] {
             for number in [json!(u64::MAX), json!(1_u64 << 53), json!(-1), json!(1.5)] {
                 let problem = format!("the store columns of {kind}: {field} must be a whole number from 0 to 9007199254740991");
@@ -282,6 +283,11 @@ on_both_backends! {
             set("/document/output_id", json!("out-none"))).await;
         refused_line(&world, &lines, "candidate_resolution", "candidate_resolution.output_id",
             set("/document/output_id", json!("out-none"))).await;
+        refused_line(&world, &lines, "candidate_resolution", "candidate_resolution.output_id",
+            set("/document/candidate_index", json!(99))).await;
+        refused_line(&world, &lines, "candidate", "candidate.output_id",
+            set("/store/output_id", json!(azolla_protocol::OutputId::of(&made.confirmed)))).await;
+        refused_line(&world, &lines, "candidate", "candidate has no document", set("/document", json!({}))).await;
         // The last journal line, under the number of the one before it.
         let last = lines.len() - 2;
         let before: Value = serde_json::from_str(&lines[last - 1]).unwrap();

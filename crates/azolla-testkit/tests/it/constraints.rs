@@ -51,6 +51,7 @@ const TABLES: &[(&str, &str)] = &[
          local_objective_id",
     ),
     ("session_manifest", "manifest_id, azolla_id, created_at, document, work_order_id"),
+    ("candidate", "output_id, candidate_index, open"),
     ("candidate_resolution", "output_id, candidate_index, outcome, objective_id, resolved_by, created_at"),
     (
         "claim_record",

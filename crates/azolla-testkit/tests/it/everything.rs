@@ -2,17 +2,18 @@
 //! over and what `verify` is shown to watch.
 
 use azolla_protocol::{
-    Actor, AzollaId, BlockerId, BlockerKind, BlockerRef, CandidateOutcome, CandidateResolution,
-    CaptureBuffer, CaptureId, CaptureStatus, CheckEvidence, CheckSubject, DiazotrophType, EventId, EventType,
-    GateEvidence, GateResult, IdSource, ManifestId, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType,
-    OutputId, PauseReason, PauseStateSummary, ProcessedReason, RunId, SessionManifest, UsageRecord,
-    WorkOrderId, Workorder, lifecycle::ObjectiveStep,
+    Actor, AzollaId, BlockerId, BlockerKind, BlockerRef, CandidateOutcome, CaptureBuffer, CaptureId,
+    CaptureStatus, CheckEvidence, CheckSubject, DiazotrophType, EventId, EventType, GateEvidence, GateResult,
+    IdSource, ManifestId, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType, OutputId, PauseReason,
+    PauseStateSummary, ProcessedReason, RunId, SessionManifest, UsageRecord, WorkOrderId, Workorder,
+    lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Commit, CommitOutcome, Fence, ObjectiveMark, PauseKey, StreamRoom, Write};
 use azolla_testkit::{
     PatchCycle, TestStore,
     cycle::{self, LEASE_MS, valid},
     store::azolla_id,
+    triage,
 };
 use serde_json::json;
 
@@ -46,7 +47,7 @@ pub(crate) async fn everything(world: &TestStore) -> Everything {
     let archived = archived(world).await;
     let standing = standing(world).await;
     let captures = captures(world).await;
-    let triage = triage(world, &standing, &captures).await;
+    let triage = triaged(world, &standing, &captures).await;
     let manifest = manifest(world, &standing).await;
     deadlines(world, &archived).await;
     let waiting = PatchCycle::todo(world).await;
@@ -222,7 +223,7 @@ async fn captures(world: &TestStore) -> [CaptureId; 3] {
     ids
 }
 
-async fn triage(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureId; 3]) -> WorkOrderId {
+async fn triaged(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureId; 3]) -> WorkOrderId {
     let event_id = EventId::for_attempt(&captures[0], 1).expect("a short id");
     let event =
         cycle::event(event_id.clone(), EventType::CaptureReady, captures[0].as_str(), world.now().await);
@@ -231,33 +232,32 @@ async fn triage(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureId
         commit.with(Write::CountAttempt(captures[0].clone()))
     })
     .await;
-    let mut bundle = cycle::output_bundle(&work_order_id, standing, world.now().await);
-    bundle.metadata.more.insert("capture_ids".into(), json!([captures[0]]));
+    let batch = &captures[..1];
+    let bundle =
+        triage::triage_bundle(&work_order_id, standing, batch, OUTCOMES.len() + 1, world.now().await);
     run_standing(world, bundle).await;
-    let processed = Write::ProcessCapture { capture_id: captures[0].clone(), at: world.now().await };
-    gate_standing(world, &work_order_id, standing, processed).await;
-    let outcomes = [
-        CandidateOutcome::Promoted,
-        CandidateOutcome::Discarded,
-        CandidateOutcome::Deferred,
-        CandidateOutcome::Duplicate,
-    ];
-    for (candidate_index, outcome) in (0..).zip(outcomes) {
-        let output_id = OutputId::of(&work_order_id);
-        let named = matches!(outcome, CandidateOutcome::Promoted | CandidateOutcome::Duplicate);
-        let made = || ObjectiveId::promoted(&output_id, candidate_index).expect("a short id");
-        let resolution = CandidateResolution {
-            objective_id: named.then(made),
-            output_id,
-            candidate_index,
-            outcome,
-            resolved_by: "operator".into(),
-            created_at: world.now().await,
-        };
-        world.done(Actor::Operator, Write::ResolveCandidate(valid(resolution))).await;
+    let count = OUTCOMES.len() as u64 + 1;
+    let passing = triage::passing(&work_order_id, batch, count, world.now().await);
+    gate_standing(world, &work_order_id, standing, passing).await;
+    let output_id = OutputId::of(&work_order_id);
+    for (candidate_index, outcomes) in (0..).zip(OUTCOMES) {
+        for outcome in *outcomes {
+            let resolution = triage::resolution(&output_id, candidate_index, *outcome, world.now().await);
+            world.done(Actor::Operator, Write::ResolveCandidate(valid(resolution))).await;
+        }
     }
     work_order_id
 }
+
+/// What became of the candidates, one after another, some of it taken back. One more stays open.
+const OUTCOMES: &[&[CandidateOutcome]] = &[
+    &[CandidateOutcome::Promoted],
+    &[CandidateOutcome::Discarded],
+    &[CandidateOutcome::Deferred],
+    &[CandidateOutcome::Duplicate],
+    &[CandidateOutcome::Duplicate, CandidateOutcome::Deferred, CandidateOutcome::Discarded],
+    &[CandidateOutcome::Discarded, CandidateOutcome::Deferred, CandidateOutcome::Promoted],
+];
 
 async fn manifest(world: &TestStore, standing: &ObjectiveId) -> WorkOrderId {
     let event_id = EventId::from_body(&world.ids.body());
@@ -281,7 +281,7 @@ async fn manifest(world: &TestStore, standing: &ObjectiveId) -> WorkOrderId {
         created_at: now,
     };
     let write = Write::InsertManifest { manifest: valid(manifest), work_order_id: work_order_id.clone() };
-    gate_standing(world, &work_order_id, standing, write).await;
+    gate_standing(world, &work_order_id, standing, vec![write]).await;
     work_order_id
 }
 
@@ -313,13 +313,16 @@ async fn run_standing(world: &TestStore, bundle: azolla_protocol::OutputBundle) 
     committed(world, commit.fenced(fence)).await;
 }
 
-async fn gate_standing(world: &TestStore, work_order_id: &WorkOrderId, standing: &ObjectiveId, more: Write) {
+async fn gate_standing(
+    world: &TestStore,
+    work_order_id: &WorkOrderId,
+    standing: &ObjectiveId,
+    more: Vec<Write>,
+) {
     let fence = world.granted(&work_order_id.into()).await.fence;
-    let run = cycle::run_record(work_order_id, standing, GateResult::Pass, world.now().await);
-    let commit = Commit::new(world.ids.commit_id(), Actor::Gate)
-        .with(Write::Gate(valid(run)))
-        .with(more)
-        .with(paused(work_order_id, standing, world).await);
+    let commit = triage::gating(standing, work_order_id, GateResult::Pass, more, world.now().await)
+        .into_iter()
+        .fold(Commit::new(world.ids.commit_id(), Actor::Gate), Commit::with);
     committed(world, commit.fenced(fence)).await;
 }
 

@@ -5,6 +5,7 @@ mod history;
 mod limits;
 mod links;
 mod parties;
+mod triage;
 
 use azolla_protocol::{
     Actor, CandidateOutcome, EventId, EventType, GateResult, ObjectiveStatus, OutputId, PauseReason,
@@ -46,7 +47,7 @@ on_both_backends! {
         let write = Write::EmitEvent { event: valid(taken), entry: Some(9) };
         assert_eq!(place(&refused(&world, Actor::Readiness, None, [write]).await), "event.event_id W-1");
 
-        let resolved = resolution(&OutputId::of(&full.gated), 0, CandidateOutcome::Promoted, now);
+        let resolved = resolution(&OutputId::of(&full.triaged), 0, CandidateOutcome::Promoted, now);
         let error = refused(&world, Actor::Operator, None, [Write::ResolveCandidate(valid(resolved))]).await;
         assert_eq!(place(&error), "candidate_resolution.outcome TF-8");
     }
@@ -193,20 +194,5 @@ on_both_backends! {
             let error = refused(&world, Actor::Operator, None, [write]).await;
             assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
         }
-    }
-
-    async fn tf8_a_deferred_candidate_can_be_resolved_later_and_only_once(world: TestStore) {
-        let full = full(&world).await;
-        let (output_id, now) = (OutputId::of(&full.gated), world.now().await);
-        let resolve = |outcome| Write::ResolveCandidate(valid(resolution(&output_id, 1, outcome, now)));
-        world.done(Actor::Operator, resolve(CandidateOutcome::Deferred)).await;
-        world.done(Actor::Operator, resolve(CandidateOutcome::Discarded)).await;
-        for outcome in CandidateOutcome::ALL {
-            let error = refused(&world, Actor::Operator, None, [resolve(*outcome)]).await;
-            assert_eq!(place(&error), "candidate_resolution.outcome TF-8");
-        }
-        let outcomes = world.read().resolutions_of(&output_id).await.unwrap();
-        let outcomes: Vec<_> = outcomes.iter().map(|resolution| resolution.outcome).collect();
-        assert_eq!(outcomes, [CandidateOutcome::Promoted, CandidateOutcome::Discarded]);
     }
 }

@@ -2,26 +2,29 @@
 //! to leave that text as it was.
 
 use azolla_protocol::{
-    Actor, CandidateOutcome, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, CheckEvidence,
-    CheckSubject, EventId, EventType, GateEvidence, GateResult, IdSource, JsonObject, ManifestId, Objective,
-    ObjectiveId, ObjectiveStatus, ObjectiveType, OutputId, PauseReason, RunId, SessionManifest, Timestamp,
-    UsageRecord, WorkOrderId, lifecycle::ObjectiveStep,
+    Actor, CandidateOutcome, CaptureBuffer, CaptureId, CaptureStatus, CheckEvidence, CheckSubject, EventId,
+    EventType, GateEvidence, GateResult, IdSource, ManifestId, Objective, ObjectiveId, ObjectiveStatus,
+    OutputId, PauseReason, RunId, SessionManifest, Timestamp, UsageRecord, WorkOrderId,
+    lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{
     Commit, CommitOutcome, Fence, ObjectiveMark, PauseKey, SubstrateError, Write, export,
 };
+pub(crate) use azolla_testkit::triage::resolution;
 use azolla_testkit::{
-    PatchCycle, SequentialIds, TestStore,
-    cycle::{event, objective, output_bundle, pause_state, run_record, valid},
+    PatchCycle, SequentialIds, TestStore, TriageCycle,
+    cycle::{event, output_bundle, pause_state, run_record, valid},
     store::{AZOLLA, Place, azolla_id},
 };
 use tokio_postgres::NoTls;
 
 /// What [`full`] left in a store.
 pub(crate) struct Full {
-    /// DONE and confirmed; its workorder is gated PASS, with usage, evidence, a manifest and two resolutions.
+    /// DONE and confirmed; its workorder is gated PASS, with usage, evidence and a manifest.
     pub(crate) done: ObjectiveId,
     pub(crate) gated: WorkOrderId,
+    /// A triage that passed: its first candidate is PROMOTED, then DEFERRED, DISCARDED, and one that is open.
+    pub(crate) triaged: WorkOrderId,
     /// TODO for the second time after a gate's FAIL; the event of this entry is unprocessed.
     pub(crate) todo: ObjectiveId,
     pub(crate) failed: WorkOrderId,
@@ -40,6 +43,8 @@ pub(crate) struct Full {
 /// Fills a store.
 pub(crate) async fn full(world: &TestStore) -> Full {
     let (done, gated) = confirmed(world).await;
+    let triage = TriageCycle::new(world).await;
+    let triaged = triaged(&triage).await;
     let retried = PatchCycle::todo(world).await;
     let failed = retried.run(GateResult::Fail).await;
     let todo_event = retried.emitted().await;
@@ -60,12 +65,10 @@ pub(crate) async fn full(world: &TestStore) -> Full {
     let manifest_event = EventId::from_body(&world.ids.body());
     let asked = event(manifest_event.clone(), EventType::ManifestRequested, azolla_id().as_str(), now);
     world.done(Actor::Operator, Write::EmitEvent { event: valid(asked), entry: None }).await;
-    let standing = standing(world).await;
-    let step = ObjectiveStep::OpenStanding;
-    world.done(Actor::Init, Write::InsertObjective { objective: valid(standing.clone()), step }).await;
     Full {
         done,
         gated,
+        triaged,
         todo: retried.objective_id,
         failed,
         todo_event,
@@ -109,13 +112,19 @@ async fn confirmed(world: &TestStore) -> (ObjectiveId, WorkOrderId) {
         .with(Write::InsertManifest { manifest: valid(manifest(&gated, now)), work_order_id: gated.clone() });
     assert_eq!(world.store.commit(commit.fenced(gate)).await.unwrap(), CommitOutcome::Done);
 
-    let output_id = OutputId::of(&gated);
-    let promoted = resolution(&output_id, 0, CandidateOutcome::Promoted, now);
-    world.done(Actor::Operator, Write::ResolveCandidate(valid(promoted))).await;
-    let deferred = resolution(&output_id, 1, CandidateOutcome::Deferred, now);
-    world.done(Actor::Operator, Write::ResolveCandidate(valid(deferred))).await;
     world.done(Actor::Operator, confirm(&cycle, &gated).await).await;
     (id, gated)
+}
+
+/// A triage with a candidate of each kind but DUPLICATE.
+async fn triaged(cycle: &TriageCycle<'_>) -> WorkOrderId {
+    let (_, work_order_id) = cycle.passed(4).await;
+    let outcomes = [CandidateOutcome::Promoted, CandidateOutcome::Deferred, CandidateOutcome::Discarded];
+    for (index, outcome) in (0..).zip(outcomes) {
+        let resolved = cycle.resolve(&OutputId::of(&work_order_id), index, outcome).await;
+        assert_eq!(resolved.unwrap(), CommitOutcome::Done);
+    }
+    work_order_id
 }
 
 /// The operator's confirmation of a gated workorder (S-j).
@@ -145,37 +154,6 @@ pub(crate) fn new_capture(ids: &SequentialIds, raw_content: &str, now: Timestamp
         status: CaptureStatus::Pending,
         created_at: now,
         updated_at: now,
-    }
-}
-
-/// A STANDING objective with a fresh id.
-pub(crate) async fn standing(world: &TestStore) -> Objective {
-    let id = ObjectiveId::from_body(&world.ids.body());
-    let mut metadata = JsonObject::new();
-    metadata.insert("scope_description".into(), "Everything captured".into());
-    Objective {
-        objective_type: ObjectiveType::Standing,
-        metadata,
-        ..objective(&id, ObjectiveStatus::InProgress, world.now().await)
-    }
-}
-
-pub(crate) fn resolution(
-    output_id: &OutputId,
-    candidate_index: u64,
-    outcome: CandidateOutcome,
-    created_at: Timestamp,
-) -> CandidateResolution {
-    let names_one = matches!(outcome, CandidateOutcome::Promoted | CandidateOutcome::Duplicate);
-    let objective_id = names_one.then(|| ObjectiveId::promoted(output_id, candidate_index).unwrap());
-    let resolved_by = "operator".into();
-    CandidateResolution {
-        output_id: output_id.clone(),
-        candidate_index,
-        outcome,
-        objective_id,
-        resolved_by,
-        created_at,
     }
 }
 

@@ -10,7 +10,7 @@ use azolla_testkit::{PatchCycle, TestStore, store::Place};
 use self::breaks::breaks;
 use crate::everything::everything;
 
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "azolla",
     "objective",
     "objective_version",
@@ -24,6 +24,7 @@ const TABLES: [&str; 16] = [
     "usage_record",
     "pause_state",
     "session_manifest",
+    "candidate",
     "candidate_resolution",
     "claim_record",
     "journal",

@@ -65,6 +65,7 @@ const DELETES: &[(&str, &str)] = &[
     ("usage_record", "usage_record.document A-2"),
     ("pause_state", "pause_state.document A-2"),
     ("session_manifest", "session_manifest.document A-2"),
+    ("candidate", "candidate.candidate_index A-2"),
     ("candidate_resolution", "candidate_resolution.outcome A-2"),
     ("claim_record", "claim_record.claim_version C-2"),
     ("journal", "journal.seq A-2"),
@@ -77,6 +78,7 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("capture_buffer", "status = 'PENDING'", "capture_buffer.capture_id A-2"),
     ("event", "type = 'TICKET_READY'", "event.event_id W-1"),
     ("workorder", "status = 'CREATED'", "workorder.work_order_id W-5"),
+    ("candidate", "open = 1", "candidate.candidate_index TF-8"),
     ("candidate_resolution", "outcome = 'PROMOTED'", "candidate_resolution.outcome TF-8"),
     ("claim_record", "resource_type = 'EVENT'", "claim_record.resource_id C-1"),
 ];
@@ -320,9 +322,13 @@ async fn a2_no_row_is_removed_by_an_update_to_its_key_on_sqlite() {
         ("UPDATE claim_record SET resource_type = 'EVENT'".to_owned(), "claim_record.resource_id C-2"),
         (
             "UPDATE candidate_resolution SET candidate_index = (SELECT candidate_index FROM candidate_resolution
-             WHERE outcome <> 'DEFERRED') WHERE outcome = 'DEFERRED'"
+             WHERE outcome = 'PROMOTED') WHERE outcome = 'DEFERRED'"
                 .to_owned(),
             "candidate_resolution.outcome TF-8",
+        ),
+        (
+            "UPDATE candidate SET candidate_index = 0, open = 0 WHERE candidate_index = 1".to_owned(),
+            "candidate.open O-3",
         ),
         (
             format!("UPDATE objective SET objective_id = '{}' WHERE objective_id = '{}'", full.open, full.todo),

@@ -1,6 +1,6 @@
 //! no link points to nothing, and links that go the long way round agree.
 
-use azolla_protocol::RunId;
+use azolla_protocol::{OutputId, RunId};
 use azolla_testkit::TestStore;
 
 use super::{allows, copy, refuses, together};
@@ -111,7 +111,24 @@ on_both_backends! {
                     "session_manifest.work_order_id A-3",
                 ),
                 (
+                    copy("candidate", "open = 1", &[("output_id", "'out-none'")]),
+                    "candidate.output_id A-3",
+                ),
+                // A bundle that passed, but is no triage's.
+                (
+                    copy(
+                        "candidate",
+                        "open = 1",
+                        &[("output_id", &format!("'{}'", OutputId::of(&full.gated)))],
+                    ),
+                    "candidate.output_id A-3",
+                ),
+                (
                     copy("candidate_resolution", "candidate_index = 0", &[("output_id", "'out-none'")]),
+                    "candidate_resolution.output_id A-3",
+                ),
+                (
+                    copy("candidate_resolution", "candidate_index = 0", &[("candidate_index", "4")]),
                     "candidate_resolution.output_id A-3",
                 ),
                 (
@@ -137,7 +154,8 @@ on_both_backends! {
                     &of_gated,
                     &[("manifest_id", "'man-x'"), ("work_order_id", "'wo-x'")],
                 ),
-                copy("candidate_resolution", "candidate_index = 0", &[("output_id", "'out-x'")]),
+                copy("candidate", "open = 1", &[("candidate_index", "4")]),
+                copy("candidate_resolution", "candidate_index = 0", &[("candidate_index", "4")]),
                 format!("UPDATE objective SET pause_key = 'x' WHERE objective_id = {open}"),
             ]),
         )

@@ -4,7 +4,7 @@ use azolla_protocol::{CaptureId, ObjectiveStatus, ObjectiveType, lifecycle::is_a
 use azolla_testkit::{PatchCycle, TestStore};
 
 use super::{allows, copy, refuses, together};
-use crate::seed::full;
+use crate::seed::{full, strings};
 
 /// Moves a fresh objective from one status to another, in a transaction that leaves nothing behind.
 fn move_status(of_type: ObjectiveType, from: ObjectiveStatus, to: ObjectiveStatus, base: &str) -> String {
@@ -183,31 +183,73 @@ on_both_backends! {
         allows(&world, together([live("lease_expires_at = '9', heartbeat_at = '9'")])).await;
     }
 
-    async fn tf8_an_outcome_is_final_unless_deferred(world: TestStore) {
+    async fn tf8_promoted_is_final_and_the_others_can_be_taken_back_to_deferred(world: TestStore) {
         full(&world).await;
         let of = |outcome: &str, change: &str| {
             format!("UPDATE candidate_resolution SET {change} WHERE outcome = '{outcome}'")
         };
-        let upsert = format!(
-            "{} ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = 'DISCARDED'",
-            copy("candidate_resolution", "outcome = 'PROMOTED'", &[])
-        );
+        let upsert = |from: &str, to: &str| {
+            format!(
+                "{} ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome",
+                copy("candidate_resolution", &format!("outcome = '{from}'"), &[("outcome", to)])
+            )
+        };
         let rule = "candidate_resolution.outcome TF-8";
-        refuses(
-            &world,
-            vec![
-                (of("PROMOTED", "outcome = 'DISCARDED', objective_id = NULL"), rule),
-                (of("PROMOTED", "resolved_by = 'x'"), rule),
-                (of("DEFERRED", "candidate_index = 7"), rule),
-                (upsert, rule),
-            ],
-        )
-        .await;
-        allows(
-            &world,
-            together([of("DEFERRED", "outcome = 'DISCARDED', resolved_by = 'x', created_at = 'x'")]),
-        )
-        .await;
+        let mut attempts = vec![
+            (of("PROMOTED", "resolved_by = 'x'"), rule),
+            (of("DISCARDED", "resolved_by = 'x'"), rule),
+            (of("DEFERRED", "candidate_index = 7"), rule),
+            (of("DEFERRED", "output_id = 'out-x'"), rule),
+        ];
+        let outcomes = ["PROMOTED", "DISCARDED", "DEFERRED", "DUPLICATE"];
+        // A candidate that is a DUPLICATE comes of the one that is DEFERRED.
+        let duplicate = of("DEFERRED", "outcome = 'DUPLICATE'");
+        for from in outcomes {
+            for to in outcomes {
+                let mut change = vec![of(from, &format!("outcome = '{to}', resolved_by = 'x', created_at = 'x'"))];
+                if from == "DUPLICATE" {
+                    change.insert(0, duplicate.clone());
+                } else {
+                    let again = upsert(from, &format!("'{to}'"));
+                    match from == "DEFERRED" || (from != "PROMOTED" && to == "DEFERRED") {
+                        true => allows(&world, together([again])).await,
+                        false => attempts.push((again, rule)),
+                    }
+                }
+                match from == "DEFERRED" || (from != "PROMOTED" && to == "DEFERRED") {
+                    true => allows(&world, together(change)).await,
+                    false => attempts.push((together(change), rule)),
+                }
+            }
+        }
+        assert_eq!(attempts.len(), 4 + 2 * (4 + 3) + 3);
+        refuses(&world, attempts).await;
+    }
+
+    async fn o3_a_candidate_is_open_until_its_resolution_and_never_again(world: TestStore) {
+        let full = full(&world).await;
+        let rule = "candidate.open O-3";
+        let closed = copy("candidate", "candidate_index = 3", &[("candidate_index", "4"), ("open", "0")]);
+        let resolve = copy("candidate_resolution", "candidate_index = 0", &[("candidate_index", "3")]);
+        let mut attempts = vec![(closed, rule)];
+        for change in [
+            "open = 1 WHERE open = 0",
+            "open = 0 WHERE open = 0",
+            "open = 1 WHERE open = 1",
+            "open = 0 WHERE open = 1",
+            "candidate_index = 7 WHERE open = 1",
+            "candidate_index = 7, open = 0 WHERE open = 1",
+            "output_id = 'out-x' WHERE open = 1",
+        ] {
+            attempts.push((format!("UPDATE candidate SET {change}"), rule));
+        }
+        attempts.push((together([resolve.clone(), "UPDATE candidate SET open = 1".to_owned()]), rule));
+        refuses(&world, attempts).await;
+        allows(&world, together([resolve.clone()])).await;
+        // By the resolution itself, in its own statement.
+        world.raw(&resolve).await.unwrap();
+        let open = strings(&world, "SELECT output_id FROM candidate WHERE open = 1").await;
+        assert_eq!(open, [] as [&str; 0], "{}", full.triaged);
     }
 
     async fn y1_the_azolla_of_a_store_is_fixed(world: TestStore) {

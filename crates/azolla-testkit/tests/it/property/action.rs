@@ -2,19 +2,21 @@
 //! values, and nothing is read from the store under test.
 
 use azolla_protocol::{
-    Actor, AzollaId, CandidateOutcome, CandidateResolution, CaptureBuffer, CaptureStatus, CommitId, EventId,
-    EventType, GateResult, LeaseLength, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType, OutputId,
-    OwnerId, PauseReason, ProcessedReason, ResourceRef, RunId, WorkOrderId, WorkorderStatus,
-    lifecycle::ObjectiveStep,
+    Actor, AzollaId, CandidateOutcome, CaptureBuffer, CaptureId, CaptureStatus, CommitId, EventId, EventType,
+    GateResult, LeaseLength, Objective, ObjectiveId, ObjectiveStatus, OutputId, OwnerId, PauseReason,
+    ProcessedReason, ResourceRef, RunId, WorkOrderId, WorkorderStatus, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Fence, PauseKey, Release, StoredObjective, StreamRoom, Write};
-use azolla_testkit::{cycle, cycle::valid, store::azolla_id};
+use azolla_testkit::{cycle, cycle::valid, store::azolla_id, triage};
 
 use super::{
     model::Model,
     operation::{By, Edit, Entry, Lease, Mark, Move, Operation, Party, Pick, Room, Tamper, Verdict},
     plan::{Claim, Plan, target},
-    values::{capture_id, deadline, is_workorder, no_workorder, objective_id, owner_id, usage, workorder_of},
+    values::{
+        capture_id, deadline, is_workorder, no_workorder, objective_id, owner_id, standing_id, usage,
+        workorder_of,
+    },
 };
 
 /// What an operation does to a store.
@@ -82,11 +84,8 @@ impl At<'_> {
                 commit(party.or(Actor::Operator), vec![write])
             }
             Operation::OpenStanding { party } => {
-                let mut standing = cycle::objective(&objective_id(9), ObjectiveStatus::InProgress, now);
-                standing.objective_type = ObjectiveType::Standing;
-                standing.metadata.insert("scope_description".into(), "all notes".into());
-                let write =
-                    Write::InsertObjective { objective: valid(standing), step: ObjectiveStep::OpenStanding };
+                let objective = valid(triage::standing(&standing_id(), now));
+                let write = Write::InsertObjective { objective, step: ObjectiveStep::OpenStanding };
                 commit(party.or(Actor::Init), vec![write])
             }
             Operation::Step { objective, step, party, mark } => {
@@ -131,6 +130,9 @@ impl At<'_> {
                 commit(Actor::Client, vec![Write::EmitEvent { event: valid(event), entry: None }])
             }
             Operation::Forward { objective, room, verdict } => self.forward(*objective, *room, *verdict),
+            Operation::Triage { capture, room, verdict, party } => {
+                self.triage(*capture, *room, *verdict, *party)
+            }
             Operation::Schedule { objective, entry, claim, room, mark } => {
                 self.schedule(&objective_id(*objective), *entry, *claim, *room, *mark)
             }
@@ -245,6 +247,64 @@ impl At<'_> {
         }
     }
 
+    /// The next step of the triage flow for one capture, which is a batch of its own.
+    fn triage(&self, number: u8, room: Room, verdict: Verdict, party: Party) -> Built {
+        if !self.model.objectives.contains_key(&standing_id()) {
+            return self.action(&Operation::OpenStanding { party: Party::Right });
+        }
+        let (id, now) = (capture_id(number), self.model.now);
+        let Some(stored) = self.model.captures.get(&id) else {
+            return self.action(&Operation::InsertCapture { capture: number });
+        };
+        if let Some(workorder) = self.open_triage(&id) {
+            let resource = ResourceRef::from(workorder);
+            let held =
+                self.granted.iter().rev().find(|fence| fence.resource == resource && self.model.holds(fence));
+            return match (held, self.model.workorders[workorder].workorder.status) {
+                (None, _) => Built::Whole(Action::Acquire(resource, owner_id(0), Lease::Long.length())),
+                (Some(fence), WorkorderStatus::Created) => self.execute(fence.clone()),
+                (Some(fence), WorkorderStatus::Executed) => self.gate_triage(fence.clone(), verdict, party),
+            };
+        }
+        let event_id = EventId::for_attempt(&id, stored.attempts + 1).expect("a short id");
+        if self.model.events.get(&event_id).is_none_or(|stored| stored.event.processed) {
+            return self.action(&Operation::EmitForCapture { capture: number, entry: Entry::Current });
+        }
+        let room = StreamRoom { max_concurrent: room.0, review_limit: room.1 };
+        let writes = triage::scheduling(&standing_id(), &event_id, &[id], room, now);
+        Built::Commit(Actor::Scheduler, Claim::Claiming((&event_id).into(), owner_id(0)), writes)
+    }
+
+    fn gate_triage(&self, fence: Fence, verdict: Verdict, party: Party) -> Built {
+        let (work_order_id, now) = (workorder_of(&fence), self.model.now);
+        let output_id = OutputId::of(&work_order_id);
+        let batch: Vec<_> = self.capture_of(&work_order_id).into_iter().collect();
+        let pending = |id| {
+            self.model.captures.get(id).is_some_and(|stored| stored.capture.status == CaptureStatus::Pending)
+        };
+        let (result, more) = match self.model.contents.get(&output_id) {
+            Some(count) if matches!(verdict, Verdict::Pass) && batch.iter().all(pending) => {
+                (GateResult::Pass, triage::passing(&work_order_id, &batch, *count, now))
+            }
+            _ => (GateResult::Fail, Vec::new()),
+        };
+        let writes = triage::gating(&standing_id(), &work_order_id, result, more, now);
+        Built::Commit(party.or(Actor::Gate), Claim::Fenced(fence), writes)
+    }
+
+    /// The workorder in the work stream that triages a capture.
+    fn open_triage(&self, id: &CaptureId) -> Option<&WorkOrderId> {
+        let open = self.model.workorders.iter().filter(|(_, stored)| stored.stream_slot.is_some());
+        open.map(|(work_order_id, _)| work_order_id)
+            .find(|work_order_id| self.capture_of(work_order_id).as_ref() == Some(id))
+    }
+
+    /// The one capture of a triage workorder.
+    fn capture_of(&self, id: &WorkOrderId) -> Option<CaptureId> {
+        let stored = self.model.workorders.get(id)?;
+        CaptureId::new(self.model.events[&stored.event_id].event.resource_id.clone()).ok()
+    }
+
     fn schedule(&self, id: &ObjectiveId, entry: Entry, claim: By, room: Room, mark: Mark) -> Built {
         let (stored, now) = (self.stored(id), self.model.now);
         let event_id = EventId::for_entry(id, entry.of(stored.todo_entry)).expect("a short id");
@@ -287,13 +347,23 @@ impl At<'_> {
     }
 
     fn execute(&self, fence: Fence) -> Built {
-        let work_order_id = workorder_of(&fence);
-        let bundle = cycle::output_bundle(&work_order_id, &self.objective_of(&work_order_id), self.model.now);
+        let (work_order_id, now) = (workorder_of(&fence), self.model.now);
+        let bundle = match self.capture_of(&work_order_id) {
+            // As many candidates as the version of the claim, so that there are none, one or two.
+            Some(capture) => {
+                let candidates = usize::try_from(fence.claim_version % 3).expect("a small number");
+                triage::triage_bundle(&work_order_id, &standing_id(), &[capture], candidates, now)
+            }
+            None => cycle::output_bundle(&work_order_id, &self.objective_of(&work_order_id), now),
+        };
         Built::Commit(Actor::Runner, Claim::Fenced(fence), vec![Write::Execute(valid(bundle))])
     }
 
     fn gate(&self, fence: Fence, verdict: Verdict) -> Built {
         let (work_order_id, now) = (workorder_of(&fence), self.model.now);
+        if self.capture_of(&work_order_id).is_some() {
+            return self.gate_triage(fence, verdict, Party::Right);
+        }
         let objective_id = self.objective_of(&work_order_id);
         let (step, result, reason) = match verdict {
             Verdict::Pass => (ObjectiveStep::GatePass, GateResult::Pass, PauseReason::RunComplete),
@@ -313,18 +383,11 @@ impl At<'_> {
     }
 
     fn resolve(&self, workorder: u8, candidate_index: u64, outcome: CandidateOutcome) -> Built {
-        let known = self.model.workorders.keys().nth(usize::from(workorder)).cloned();
-        let output_id = OutputId::of(&known.unwrap_or_else(no_workorder));
-        let named = matches!(outcome, CandidateOutcome::Promoted | CandidateOutcome::Duplicate);
-        let promoted = || ObjectiveId::promoted(&output_id, candidate_index).expect("a short id");
-        let resolution = CandidateResolution {
-            objective_id: named.then(promoted),
-            output_id,
-            candidate_index,
-            outcome,
-            resolved_by: "operator".into(),
-            created_at: self.model.now,
-        };
+        let opened = self.model.candidates.keys().map(|(output_id, _)| output_id.clone());
+        let others = self.model.workorders.keys().map(OutputId::of);
+        let output_id = opened.chain(others).nth(usize::from(workorder));
+        let output_id = output_id.unwrap_or_else(|| OutputId::of(&no_workorder()));
+        let resolution = triage::resolution(&output_id, candidate_index, outcome, self.model.now);
         Built::Commit(Actor::Operator, Claim::None, vec![Write::ResolveCandidate(valid(resolution))])
     }
 

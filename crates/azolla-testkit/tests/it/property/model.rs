@@ -7,7 +7,7 @@ use azolla_protocol::{
     Actor, CandidateOutcome, CandidateResolution, CaptureId, CaptureStatus, ClaimRecord, CommitId, EventId,
     EventType, LeaseLength, Objective, ObjectiveId, ObjectiveStatus, OutputId, OwnerId, PauseState,
     ResourceRef, ResourceType, RunId, SnapshotId, Timestamp, WorkOrderId, WorkorderStatus,
-    lifecycle::ObjectiveStep,
+    content::TriageContent, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{
     Fence, Grant, ObjectiveMark, PauseKey, Release, StoredCapture, StoredEvent, StoredObjective,
@@ -42,6 +42,10 @@ pub(super) struct Model {
     pub(super) claims: BTreeMap<ResourceRef, ModelClaim>,
     pub(super) pauses: BTreeMap<String, PauseState>,
     pub(super) resolutions: BTreeMap<(OutputId, u64), CandidateResolution>,
+    /// Whether a candidate is open.
+    pub(super) candidates: BTreeMap<(OutputId, u64), bool>,
+    /// Per triage output: how many candidates its content has.
+    pub(super) contents: BTreeMap<OutputId, u64>,
     snapshots: BTreeSet<SnapshotId>,
     outputs: BTreeSet<OutputId>,
     runs: BTreeSet<RunId>,
@@ -60,6 +64,8 @@ impl Model {
             claims: BTreeMap::new(),
             pauses: BTreeMap::new(),
             resolutions: BTreeMap::new(),
+            candidates: BTreeMap::new(),
+            contents: BTreeMap::new(),
             snapshots: BTreeSet::new(),
             outputs: BTreeSet::new(),
             runs: BTreeSet::new(),
@@ -120,7 +126,10 @@ impl Model {
     pub(super) fn stream(&self) -> StreamState {
         let open = self.workorders.values().filter(|workorder| workorder.stream_slot.is_some()).count();
         let waiting = self.objectives.values().filter(|objective| objective.waiting).count();
-        StreamState { open: open as u64, waiting: waiting as u64 }
+        // O-3: a triage output waits once, as long as any of its candidates is open.
+        let outputs: BTreeSet<_> =
+            self.candidates.iter().filter(|(_, open)| **open).map(|(key, _)| &key.0).collect();
+        StreamState { open: open as u64, waiting: (waiting + outputs.len()) as u64 }
     }
 
     /// the latest of each objective, unless an operator's step followed it; oldest first.
@@ -215,6 +224,9 @@ impl Model {
                 if !self.outputs.insert(bundle.output_id.clone()) {
                     return refused("A-1");
                 }
+                if let Ok(content) = serde_json::from_str::<TriageContent>(&bundle.content) {
+                    self.contents.insert(bundle.output_id.clone(), content.candidates.len() as u64);
+                }
                 let stored = self.workorders.get_mut(&bundle.metadata.work_order_id).expect("it is claimed");
                 stored.workorder.status = WorkorderStatus::Executed;
                 stored.claim_count = 0;
@@ -239,13 +251,22 @@ impl Model {
             Write::Pause { key, pause } => self.pause(key, pause),
             Write::ResolveCandidate(resolution) => {
                 let key = (resolution.output_id.clone(), resolution.candidate_index);
-                if self.resolutions.get(&key).is_some_and(|old| old.outcome != CandidateOutcome::Deferred) {
+                // DEFERRED is not final, and what is not PROMOTED can go back to it.
+                let stands = |old: &CandidateResolution| match old.outcome {
+                    CandidateOutcome::Deferred => false,
+                    CandidateOutcome::Promoted => true,
+                    _ => resolution.outcome != CandidateOutcome::Deferred,
+                };
+                if self.resolutions.get(&key).is_some_and(stands) {
                     return refused("TF-8");
                 }
-                if !self.outputs.contains(&resolution.output_id) {
-                    return refused("A-3");
-                }
+                let Some(open) = self.candidates.get_mut(&key) else { return refused("A-3") };
+                *open = false;
                 self.resolutions.insert(key, (**resolution).clone());
+                Ok(())
+            }
+            Write::OpenCandidates { output_id, count, .. } => {
+                self.candidates.extend((0..*count).map(|index| ((output_id.clone(), index), true)));
                 Ok(())
             }
             Write::RecordEvidence(_) | Write::InsertManifest { .. } | Write::GiveBack(_) => {

@@ -42,6 +42,13 @@ pub(super) enum Operation {
         room: Room,
         verdict: Verdict,
     },
+    /// The next step of the triage of one capture.
+    Triage {
+        capture: u8,
+        room: Room,
+        verdict: Verdict,
+        party: Party,
+    },
     Schedule {
         objective: u8,
         entry: Entry,
@@ -190,7 +197,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     // Mostly one objective, so that lists of this length get it to its end.
     let objective = || prop_oneof![4 => Just(0u8), 1 => 1..3u8];
     let owner = || 0..3u8;
-    let capture = || 0..2u8;
+    let capture = || prop_oneof![4 => Just(0u8), 1 => Just(1u8)];
     let party = || prop_oneof![9 => Just(Party::Right), 1 => Just(Party::Wrong)];
     let mark =
         || prop_oneof![8 => Just(Mark::Current), 1 => Just(Mark::OldVersion), 1 => Just(Mark::OtherStatus)];
@@ -234,6 +241,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (0..3u8).prop_map(|number| Op::EmitManifest { number }),
         50 => (objective(), room(), verdict())
             .prop_map(|(objective, room, verdict)| Op::Forward { objective, room, verdict }),
+        30 => (capture(), room(), verdict(), party())
+            .prop_map(|(capture, room, verdict, party)| Op::Triage { capture, room, verdict, party }),
         5 => (objective(), entry(), by, room(), mark())
             .prop_map(|(objective, entry, claim, room, mark)| Op::Schedule { objective, entry, claim, room, mark }),
         1 => (objective(), owner()).prop_map(|(objective, owner)| Op::BlockBeforeWork { objective, owner }),
@@ -251,7 +260,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => capture().prop_map(|capture| Op::InsertCapture { capture }),
         1 => capture().prop_map(|capture| Op::ProcessCapture { capture }),
         4 => capture().prop_map(|capture| Op::CountAttempt { capture }),
-        4 => (0..2u8, 0..2u64, outcome)
+        8 => (0..2u8, prop_oneof![3 => Just(0u64), 1 => 1..3u64], outcome)
             .prop_map(|(workorder, index, outcome)| Op::Resolve { workorder, index, outcome }),
         8 => moved.prop_map(Op::Clock),
         3 => Just(Op::Switch),

@@ -102,6 +102,9 @@ pub(super) fn shape(plan: &Plan, write: &Write) -> Result<(), Answer> {
         Write::Execute(bundle) => under((&bundle.metadata.work_order_id).into()),
         Write::RecordUsage(usage) => under((&usage.work_order_id).into()),
         Write::Gate(run) => under((&run.work_order_id).into()),
+        // TF-7: candidates are opened by the gate.
+        Write::OpenCandidates { .. } if plan.actor != Actor::Gate => Err(Answer::Malformed),
+        Write::OpenCandidates { work_order_id, .. } => under(work_order_id.into()),
         Write::Pause { key: PauseKey::Workorder(id), .. } => under(id.into()),
         Write::Pause { key: PauseKey::Event(id), .. } => under(id.into()),
         _ => Ok(()),

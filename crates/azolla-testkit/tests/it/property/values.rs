@@ -55,6 +55,10 @@ pub(super) fn objective_id(number: u8) -> ObjectiveId {
     ObjectiveId::new(format!("obj-{number}")).expect("an id")
 }
 
+pub(super) fn standing_id() -> ObjectiveId {
+    objective_id(9)
+}
+
 pub(super) fn capture_id(number: u8) -> CaptureId {
     CaptureId::new(format!("cap-c{number}")).expect("an id")
 }

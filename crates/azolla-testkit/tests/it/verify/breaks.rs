@@ -36,6 +36,7 @@ pub(super) async fn breaks(world: &TestStore, made: &Everything) -> Vec<Break> {
     all.extend(of_objectives(made, &names));
     all.extend(in_the_journal(made, &names));
     all.extend(of_claims(made, &names));
+    all.extend(of_candidates(made));
     all
 }
 
@@ -160,8 +161,35 @@ fn between_tables(made: &Everything, names: &Names) -> Vec<Break> {
         broken(
             10,
             "out-none",
-            "has resolutions but does not exist",
+            "has a resolution of a candidate that does not exist",
             "UPDATE candidate_resolution SET output_id = 'out-none'".into(),
+        ),
+        broken(
+            10,
+            "out-none",
+            "has candidates but is no triage output that passed",
+            "UPDATE candidate SET output_id = 'out-none'".into(),
+        ),
+        broken(
+            10,
+            OutputId::of(&made.triage),
+            "has candidates but is no triage output that passed",
+            format!(
+                "UPDATE workorder SET diazotroph_type = 'PATCH_DIAZOTROPH' WHERE work_order_id = '{}'",
+                made.triage
+            ),
+        ),
+        broken(
+            10,
+            OutputId::of(&made.triage),
+            "has a candidate that is open and resolved, or neither",
+            "UPDATE candidate SET open = 1 WHERE candidate_index = 0".into(),
+        ),
+        broken(
+            10,
+            OutputId::of(&made.triage),
+            "has a candidate that is open and resolved, or neither",
+            "UPDATE candidate SET open = 0".into(),
         ),
         broken(
             10,
@@ -469,7 +497,7 @@ fn in_the_journal(made: &Everything, names: &Names) -> Vec<Break> {
         broken(
             7,
             open,
-            "1 open and 2 waiting exceed 2",
+            "1 open and 3 waiting exceed 2",
             limits("'{\"max_concurrent\":3,\"review_limit\":2}'"),
         ),
         broken(8, objective, "is not in the table", step("to_status = 'DONE'", "S-b")),
@@ -494,6 +522,96 @@ fn in_the_journal(made: &Everything, names: &Names) -> Vec<Break> {
                 "UPDATE journal SET resource_id = '{standing}'
                      WHERE step = 'S-o' AND resource_id = '{}'",
                 made.archived
+            ),
+        ),
+    ]
+}
+
+/// Invariants 7, 8 and 10: candidates, and what the journal says of them.
+fn of_candidates(made: &Everything) -> Vec<Break> {
+    let (output, open) = (OutputId::of(&made.triage), &made.open);
+    let opened = format!("step = 'INSERT' AND resource_type = 'candidate' AND resource_id = '{output}'");
+    let resolved =
+        |index: u64| format!("resource_type = 'candidate_resolution' AND resource_id = '{output}#{index}'");
+    vec![
+        broken(
+            7,
+            open,
+            "1 open and 3 waiting exceed 3",
+            format!(
+                "UPDATE journal SET detail = '{{\"max_concurrent\":3,\"review_limit\":3}}'
+                     WHERE step = 'INSERT' AND resource_id = '{open}'"
+            ),
+        ),
+        broken(
+            7,
+            &output,
+            "without a gate or a count",
+            format!("UPDATE journal SET detail = NULL WHERE {opened}"),
+        ),
+        broken(
+            7,
+            &output,
+            "without a gate or a count",
+            format!("UPDATE journal SET actor = 'OPERATOR', owner_id = NULL WHERE {opened}"),
+        ),
+        broken(
+            7,
+            &output,
+            "opened its candidates twice",
+            format!("INSERT INTO journal SELECT * FROM journal WHERE {opened}"),
+        ),
+        broken(
+            7,
+            &output,
+            "the journal opened 8",
+            format!("UPDATE journal SET detail = '{{\"count\":8}}' WHERE {opened}"),
+        ),
+        broken(7, &output, "the journal opened 7", "DELETE FROM candidate WHERE open = 1".into()),
+        broken(
+            7,
+            &output,
+            "the journal opened 7",
+            "UPDATE candidate SET candidate_index = 9 WHERE open = 1".into(),
+        ),
+        broken(
+            8,
+            format!("{output}#0"),
+            "was resolved before it was opened",
+            format!("UPDATE journal SET seq = 0 WHERE {}", resolved(0)),
+        ),
+        broken(
+            8,
+            format!("{output}#9"),
+            "was resolved before it was opened",
+            format!("UPDATE journal SET resource_id = '{output}#9' WHERE {}", resolved(0)),
+        ),
+        broken(
+            8,
+            format!("{output}#0"),
+            "by nobody, or to nothing",
+            format!("UPDATE journal SET actor = 'GATE' WHERE {}", resolved(0)),
+        ),
+        broken(
+            8,
+            format!("{output}#4"),
+            "went from DUPLICATE to DISCARDED",
+            format!("DELETE FROM journal WHERE to_status = 'DEFERRED' AND {}", resolved(4)),
+        ),
+        broken(
+            8,
+            format!("{output}#1"),
+            "is Some(Deferred), the journal ends at Some(Discarded)",
+            "UPDATE candidate_resolution SET outcome = 'DEFERRED' WHERE candidate_index = 1".into(),
+        ),
+        broken(10, &output, "has 6 candidates, its content 7", "DELETE FROM candidate WHERE open = 1".into()),
+        broken(
+            10,
+            &output,
+            "its candidates: unknown field",
+            format!(
+                "UPDATE output_bundle SET document = replace(document, 'candidates', 'chances')
+                     WHERE output_id = '{output}'"
             ),
         ),
     ]

@@ -34,7 +34,8 @@ struct Books {
     clock: Arc<dyn Clock>,
     /// Opened at the first answer, and again where it failed or another file has taken its place.
     open: Mutex<Option<Open>>,
-    /// Why and when the last write failed, if it did. It is on no record, and what only reads goes well all the same.
+    /// Why and when a write failed, until something is set aside again. It is on no record, and what only reads, or
+    /// changes nothing, goes well all the same.
     failed: Mutex<Option<(Timestamp, Wait)>>,
 }
 
@@ -122,6 +123,9 @@ impl Books {
     ) -> Result<T, Withheld> {
         let now = self.clock.now();
         let answered = self.write(|account| judge(account, &self.caps, now));
+        if let Ok(Ok(_)) = &answered {
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
         answered.unwrap_or_else(|error| Err(Withheld::Wait(unusable(&error))))
     }
 
@@ -132,8 +136,10 @@ impl Books {
             account.commit()?;
             Ok(done)
         });
-        let failed = done.as_ref().err().map(|error| (self.clock.now(), unusable(error)));
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+        if let Err(error) = &done {
+            let failed = (self.clock.now(), unusable(error));
+            *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed);
+        }
         done
     }
 

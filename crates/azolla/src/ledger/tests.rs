@@ -295,6 +295,9 @@ fn an_account_that_can_only_be_read_withholds_for_a_minute_without_being_tried_a
     let waited = wait(refused(ledger.begin(&run("b", 1))));
     assert_eq!((waited.time, waited.source), (UNUSABLE, WaitSource::Ledger));
     assert_eq!(ledger.waits("agent"), Some(waited.clone()));
+    // As the runner does with what was never begun: that changes nothing, so it says nothing about the next one.
+    ledger.end(&run("b", 1), 5);
+    assert_eq!(ledger.waits("agent"), Some(waited.clone()));
     // What a provider hands on is not the provider's.
     ledger.hold("agent", &waited);
     assert_eq!(desk.ledger(&[]).waits("agent"), None);

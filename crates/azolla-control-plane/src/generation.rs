@@ -17,6 +17,9 @@ use crate::{
     snapshot::form::asked_for,
 };
 
+/// How long after its budget a diazotroph may take to stop before it is dropped (B-2).
+pub const GRACE: Duration = Duration::from_secs(2);
+
 /// The step that takes long.
 const RUNNING: &str = "the worker is running";
 

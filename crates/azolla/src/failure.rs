@@ -39,6 +39,12 @@ pub(crate) enum Code {
     Cap = 6,
     /// Another try may work.
     Temporary = 75,
+    /// SIGHUP ended it before it was done.
+    HungUp = 129,
+    /// Ctrl-C did.
+    Interrupted = 130,
+    /// SIGTERM did.
+    Terminated = 143,
 }
 
 impl Failure {
@@ -65,6 +71,11 @@ impl Failure {
     /// Something that may work later.
     pub(crate) fn temporary(what: impl Into<String>) -> Self {
         Self { code: Code::Temporary, ..Self::new(what) }
+    }
+
+    /// Something that a signal stopped.
+    pub(crate) fn stopped(what: impl Into<String>, code: Code) -> Self {
+        Self { code, ..Self::new(what) }
     }
 
     /// Something that its state does not allow.

@@ -23,16 +23,13 @@ use self::{
 use crate::{
     context::{Tick, WorkerContext, WorkerError, between},
     flow::Flow,
-    generation::{self, Asking, Work, Worked, Yield},
+    generation::{self, Asking, GRACE, Work, Worked, Yield},
     lease::{self, Claim, Held},
     repo::{Attempt, RepositoryError},
     snapshot::patch,
     spending::RunAccount,
     workers::CANDIDATES,
 };
-
-/// How long after its budget a diazotroph may take to stop before it is dropped (B-2).
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs the oldest workorder that can be claimed.
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {

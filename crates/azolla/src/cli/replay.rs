@@ -13,17 +13,17 @@ use std::{
 };
 
 use azolla_control_plane::{
-    generation::{self, Asking, Work, Worked},
+    generation::{self, Asking, GRACE, Work, Worked},
     repo::Attempt,
     snapshot::patch,
     spending::RunAccount,
 };
-use azolla_protocol::{ContextSnapshot, IdSource, Usage, Wait, Withheld, WorkOrderId, Workorder};
+use azolla_protocol::{ContextSnapshot, IdSource, Usage, Wait, WaitSource, Withheld, WorkOrderId, Workorder};
 use azolla_substrate::SystemIds;
 use clap::Args;
 use serde_json::json;
 use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
     time::{Instant, timeout},
 };
 
@@ -31,10 +31,11 @@ use self::side::Side;
 use super::{
     Which,
     id::{self, Found, IdPart},
+    run::signals::Signals,
 };
 use crate::{
     deployment::Deployment,
-    failure::Failure,
+    failure::{Code, Failure},
     screen::{self, FAINT, GOOD, PLAIN, Page, STRONG, remark},
     workers,
 };
@@ -45,7 +46,8 @@ use crate::{
     after_help = "Examples:\n  azolla replay 4k2 --provider local\n  azolla replay wo-0kz3…-1 --provider claude --diff\n\n\
                         The worker gets what the earlier one got; only where it answers in another form \
                         (files it edits, search and replace, a diff), the part that asks for the answer is exchanged, and that is said. Nothing about the objective changes: no run, \
-                        no branch, no check. What it costs counts towards the caps."
+                        no branch, no check. What it costs counts towards the caps.\n\
+                        Ctrl-C ends the worker with everything that it started; the exit code is then 130."
 )]
 pub(crate) struct Replay {
     /// A run, or an objective and then its latest run.
@@ -67,9 +69,6 @@ pub(crate) struct Replay {
     #[command(flatten)]
     which: Which,
 }
-
-/// How long after its budget a worker may take to stop before it is dropped (B-2).
-const GRACE: Duration = Duration::from_secs(2);
 
 impl Replay {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
@@ -124,15 +123,21 @@ impl Replay {
             is_asked: &is_asked,
         };
         let work = generation::generate(Work { repository: &repository, attempt: &task.attempt, asking });
-        let mut ending = Ending::listen()?;
+        let (stop, mut stopping) = watch::channel(false);
+        let signals = Signals::stop(stop)?;
         let worked = tokio::select! {
-            worked = timeout(remaining + GRACE, work) => Ok(worked),
-            () = ending.received() => Err(Failure::new("the replay was stopped")),
+            worked = timeout(remaining + GRACE, work) => Some(worked),
+            _ = stopping.changed() => None,
         };
+        let stopped = signals.end();
         let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         // Nobody begins this one again: what is set aside for it now would stay so.
         ledger.end(&account, elapsed_ms);
-        Ok(match worked? {
+        let Some(worked) = worked else {
+            let code = stopped.unwrap_or(Code::Interrupted);
+            return Err(Failure::stopped("the replay was stopped; nothing was changed", code).into());
+        };
+        Ok(match worked {
             Ok(worked) => match worked? {
                 Worked::Done(result) => Side::of(&self.provider, *result, elapsed_ms),
                 Worked::Wait(wait, _) => return Err(withheld(Withheld::Wait(wait)).into()),
@@ -147,30 +152,14 @@ impl Replay {
 
 fn withheld(withheld: Withheld) -> Failure {
     match withheld {
+        Withheld::Wait(Wait { reason, source: WaitSource::Ledger, .. }) => {
+            Failure::temporary(reason).hint("see what is wrong with it: azolla doctor")
+        }
         Withheld::Wait(Wait { reason, time, .. }) => {
             let wait = screen::duration(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
             Failure::temporary(reason).hint(format!("try again in {wait}"))
         }
         Withheld::Cap(reason) => Failure::cap(reason).hint("raise it in [caps] of the configuration"),
-    }
-}
-
-/// The signals that end a replay in good order.
-struct Ending {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Ending {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn received(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
     }
 }
 

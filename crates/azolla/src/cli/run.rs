@@ -1,7 +1,7 @@
 //! `azolla run`: runs due work in the foreground.
 
 mod progress;
-mod signals;
+pub(super) mod signals;
 mod summary;
 
 use std::{path::Path, process::ExitCode, sync::Arc};
@@ -90,7 +90,7 @@ impl Run {
         let code = summary.show(&deployment).await?;
         Ok(match interrupted {
             _ if !self.until_idle => ExitCode::SUCCESS,
-            Some(interrupted) if is_work_left(&contexts).await? => interrupted.into(),
+            Some(interrupted) if is_work_left(&contexts).await? => ExitCode::from(interrupted as u8),
             _ => code,
         })
     }

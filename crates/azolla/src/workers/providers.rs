@@ -2,7 +2,6 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::Context;
 use azolla_diazotroph::provider::{
     AnthropicProvider, AnthropicSettings, CONNECT_TIMEOUT, CommandProvider, CommandSettings, MAX_TOKENS,
     OpenAiProvider, OpenAiSettings, RecordedProvider, RecordedSettings, STALL_TIMEOUT, Secret,
@@ -43,7 +42,7 @@ pub(crate) fn provider(deployment: &Deployment, name: &str) -> anyhow::Result<Ar
 /// Makes a provider of its kind. Nothing is started and nothing connected; a key is read.
 pub(crate) fn make(deployment: &Deployment, name: &str) -> anyhow::Result<Made> {
     let configured = deployment.config.providers.get(name);
-    let configured = configured.with_context(|| format!("there is no provider {name}"))?;
+    let configured = configured.ok_or_else(|| unknown(deployment, name))?;
     let name = name.to_owned();
     let retries_max = deployment.config.limits.get(&limits::PROVIDER_RETRIES);
     Ok(match configured {
@@ -84,6 +83,15 @@ pub(crate) fn make(deployment: &Deployment, name: &str) -> anyhow::Result<Made> 
             connect_timeout: CONNECT_TIMEOUT,
         })?),
     })
+}
+
+fn unknown(deployment: &Deployment, name: &str) -> Failure {
+    let known: Vec<_> = deployment.config.providers.keys().map(String::as_str).collect();
+    let hint = match known.as_slice() {
+        [] => "none is configured; add one: azolla init --help".to_owned(),
+        known => format!("configured: {}", known.join(", ")),
+    };
+    Failure::not_found(format!("there is no provider {name}")).hint(hint)
 }
 
 /// A model on this machine may read a long prompt for minutes before its first word; the budget ends it anyway.

@@ -131,12 +131,34 @@ fn an_account_that_cannot_be_used_lets_nothing_run() {
     // Nothing can be written to a directory, whoever asks.
     fs::create_dir(world.home().join("home.sqlite")).unwrap();
     let ran = world.azolla(&["run", "--until-idle"]);
-    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, 75, "{}{}", ran.stdout, ran.stderr);
     assert!(
-        ran.stderr.contains("home.sqlite cannot be used") && ran.stderr.contains("azolla doctor"),
+        ran.stdout.contains("home.sqlite cannot be used") && ran.stdout.contains("azolla doctor"),
         "{}",
-        ran.stderr
+        ran.stdout
     );
     fs::remove_dir(world.home().join("home.sqlite")).unwrap();
     assert!(world.azolla(&["run", "--until-idle"]).ok().starts_with("passed: First\n"));
+}
+
+/// Nothing that is spent could be put on record, and that may pass.
+#[test]
+fn o2_an_account_that_can_only_be_read_is_temporary_for_a_run_and_for_a_replay() {
+    let world = World::with_worker(WORKER);
+    let id = world.approved("First");
+    world.azolla(&["run", "--until-idle"]).ok();
+    world.approved("Second");
+    let home = Connection::open(world.home().join("home.sqlite")).unwrap();
+    home.execute_batch("CREATE TRIGGER full BEFORE INSERT ON run BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        .unwrap();
+    let reason = "the account of what is spent cannot be used: home.sqlite cannot be used: no room";
+    let ran = world.azolla(&["run", "--until-idle"]);
+    assert_eq!(ran.code, 75, "{}{}", ran.stdout, ran.stderr);
+    let told = format!("waits: az-app: {reason}\n  See what is wrong with it: azolla doctor\n");
+    assert!(ran.stdout.ends_with(&told), "{}", ran.stdout);
+    let replayed = world.azolla(&["replay", &id, "--provider", "sh"]).refused(75);
+    let told = format!("error: {reason}\nhint: see what is wrong with it: azolla doctor\n");
+    assert!(replayed.ends_with(&told), "{replayed}");
+    home.execute_batch("DROP TRIGGER full").unwrap();
+    assert!(world.azolla(&["run", "--until-idle"]).ok().starts_with("passed: Second\n"));
 }

@@ -1,10 +1,14 @@
 //! `azolla replay`: the task of an earlier run on another worker. Nothing but the account changes.
 
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use crate::{
     model_server::{Kind, Server},
     models::EDIT,
+    runs::working,
     world::{World, git},
 };
 
@@ -68,4 +72,50 @@ fn a_replay_that_comes_to_the_same_files_says_so() {
     world.azolla(&["run", "--until-idle"]).ok();
     let page = world.azolla(&["replay", &id, "--provider", "models"]).ok();
     assert!(page.contains("Both came to the same files.\n"), "{page}");
+}
+
+#[test]
+fn a_worker_that_is_not_configured_is_not_found_and_the_others_are_listed() {
+    let world = World::with_worker("cat > /dev/null; echo two >> a.txt\n");
+    world.configure("[provider.other]\nkind = \"command\"\nargv = [\"true\"]");
+    let id = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let refused = world.azolla(&["replay", &id, "--provider", "nosuch"]).refused(3);
+    assert_eq!(refused, "error: there is no provider nosuch\nhint: configured: other, sh\n");
+}
+
+/// T30: whoever stops a replay stops what it started.
+#[test]
+fn t30_a_replay_that_is_interrupted_ends_its_worker_and_says_so_with_its_exit_code() {
+    let world = World::with_worker("cat > /dev/null; echo two >> a.txt\n");
+    let id = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let before = everything(&world, &id);
+    // Programs of their own sessions, which no signal from a terminal reaches. The last line comes once all are there.
+    let stays = "trap '' TERM INT\nsetsid tail -f /dev/null & echo $! > deep\nmv deep \"$MARK\"; exec tail -f /dev/null\n";
+    let mark = world.path("mark");
+    fs::create_dir(&mark).unwrap();
+    let stays = stays.replace("$MARK", &mark.join("pid").display().to_string());
+    let script = world.script("stays.sh", &stays);
+    world.configure(&format!(
+        "[provider.stays]\nkind = \"command\"\nargv = [\"sh\", {script:?}]\nsandbox = \"off\""
+    ));
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let (mut child, mut told) = working(&world, &["replay", &id, "--provider", "stays"]);
+        let deep = loop {
+            if let Ok(pid) = fs::read_to_string(mark.join("pid")) {
+                break Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+            }
+            std::thread::yield_now();
+        };
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert!(told.any(|line| line == "error: the replay was stopped; nothing was changed"));
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{signal:?}");
+        // The keeper kills it when we are gone, if not before.
+        while test_kill_process(deep).is_ok() {
+            std::thread::yield_now();
+        }
+        fs::remove_file(mark.join("pid")).unwrap();
+        assert_eq!(everything(&world, &id), before, "{signal:?}");
+    }
 }

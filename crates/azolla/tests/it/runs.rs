@@ -370,7 +370,7 @@ fn g1_verify_rebuilds_every_patch_where_it_is_asked_to() {
 }
 
 /// Starts `azolla run` and returns it, with what it says, once the worker is running.
-fn working(world: &World, arguments: &[&str]) -> (Child, impl Iterator<Item = String> + use<>) {
+pub(crate) fn working(world: &World, arguments: &[&str]) -> (Child, impl Iterator<Item = String> + use<>) {
     started(world, world.command(&world.path(""), arguments))
 }
 

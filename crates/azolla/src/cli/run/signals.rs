@@ -1,9 +1,6 @@
 //! The signals that end a run: in good order at the first, at once at the second.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU8, Ordering},
-};
+use std::sync::{Arc, OnceLock};
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -11,24 +8,19 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::screen::remark;
+use crate::{failure::Code, screen::remark};
 
 /// Listens until it is ended.
-pub(super) struct Signals {
+pub(in crate::cli) struct Signals {
     task: JoinHandle<()>,
-    first: Arc<AtomicU8>,
-}
-
-/// The exit code of a program that a signal ended, as a shell has it: 128 and the signal's number.
-fn code(kind: SignalKind) -> u8 {
-    u8::try_from(128 + kind.as_raw_value()).unwrap_or(u8::MAX)
+    first: Arc<OnceLock<Code>>,
 }
 
 impl Signals {
     /// Ends the work in good order at the first signal, and at once at the second. What is under way then is taken up
     /// again by the next run.
-    pub(super) fn stop(stop: watch::Sender<bool>) -> std::io::Result<Self> {
-        let first = Arc::new(AtomicU8::new(0));
+    pub(in crate::cli) fn stop(stop: watch::Sender<bool>) -> std::io::Result<Self> {
+        let first = Arc::new(OnceLock::new());
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         // Who started this with nohup has said that it outlives the terminal.
@@ -37,12 +29,12 @@ impl Signals {
         let task = tokio::spawn(async move {
             loop {
                 let code = tokio::select! {
-                    _ = interrupt.recv() => code(SignalKind::interrupt()),
-                    _ = terminate.recv() => code(SignalKind::terminate()),
-                    () = received(&mut hangup) => code(SignalKind::hangup()),
+                    _ = interrupt.recv() => Code::Interrupted,
+                    _ = terminate.recv() => Code::Terminated,
+                    () = received(&mut hangup) => Code::HungUp,
                 };
-                if noted.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-                    std::process::exit(code.into());
+                if noted.set(code).is_err() {
+                    std::process::exit(code as i32);
                 }
                 remark("stopping; once more stops at once");
                 stop.send_replace(true);
@@ -52,9 +44,9 @@ impl Signals {
     }
 
     /// Stops listening and returns the exit code of the signal that came, if one did.
-    pub(super) fn end(self) -> Option<u8> {
+    pub(in crate::cli) fn end(self) -> Option<Code> {
         self.task.abort();
-        Some(self.first.load(Ordering::Relaxed)).filter(|code| *code != 0)
+        self.first.get().copied()
     }
 }
 

@@ -108,7 +108,8 @@ async fn waiting(context: &WorkerContext, deployment: &Deployment) -> anyhow::Re
     if !has_work(context).await? {
         return Ok(None);
     }
-    let home = Home::open(&deployment.place.home_store())?;
+    // An account that cannot be opened says so itself, like one that cannot be written.
+    let Ok(home) = Home::open(&deployment.place.home_store()) else { return Ok(None) };
     for provider in context.flow.providers() {
         let waiting = ledger::waiting(&home, &deployment.config.limits, provider, SystemClock.now())?;
         if waiting.is_some() {

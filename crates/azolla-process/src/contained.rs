@@ -1,6 +1,11 @@
 //! One running program, held together in either way.
 
-use std::{io, process::Command, process::ExitStatus, sync::Arc, time::Duration};
+use std::{
+    io,
+    process::{Command, ExitStatus},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 #[cfg(target_os = "linux")]
 use crate::tree::Tree;
@@ -42,12 +47,12 @@ impl Contained {
         }
     }
 
-    /// Asks everything to stop (SIGTERM).
-    pub(crate) fn ask(&self) {
+    /// Asks everything to stop (SIGTERM), as far as that is done by `until`.
+    pub(crate) fn ask(&self, #[cfg_attr(not(target_os = "linux"), expect(unused_variables))] until: Instant) {
         match self {
             Self::Group(group) => group.ask(),
             #[cfg(target_os = "linux")]
-            Self::Tree(tree) => tree.ask(),
+            Self::Tree(tree) => tree.ask(until),
         }
     }
 

@@ -33,7 +33,7 @@ mod tree;
 pub use available::Available;
 pub use find::find;
 pub use remove::remove_tree;
-pub use run::run;
+pub use run::{run, run_telling};
 pub use sandbox::available;
 pub use settings::{SandboxMode, SandboxSettings};
 
@@ -145,7 +145,7 @@ pub struct ResourceLimits {
     pub file_size: Option<u64>,
     /// Open files.
     pub open_files: Option<u64>,
-    /// Processes of this user; without effect where that is root.
+    /// Processes and threads of this user, all programs together; without effect where that is root.
     pub processes: Option<u64>,
 }
 

@@ -19,11 +19,26 @@ use crate::{
 /// Dropping the future at any point kills the program with everything that it started. Needs a Tokio runtime with I/O
 /// and time, and SIGPIPE ignored, as Rust's runtime has it.
 pub async fn run(program: &Program, bounds: &Bounds) -> Result<Finished, SpawnError> {
+    run_telling(program, bounds, &|_| {}).await
+}
+
+/// Runs a program as [`run`] does, and tells once it was started how it is confined, as [`Finished::sandbox_mode`] says
+/// it in the end. That is all that is known of one that is dropped in the middle.
+pub async fn run_telling(
+    program: &Program,
+    bounds: &Bounds,
+    started: &Started<'_>,
+) -> Result<Finished, SpawnError> {
     match bounds.sandbox {
-        Sandbox::Off => run_with(program, bounds, &Layers::none()).await,
-        Sandbox::BestEffort(_) | Sandbox::Required(_) => run_after(program, bounds, Layers::here()).await,
+        Sandbox::Off => run_since(program, bounds, &Layers::none(), Instant::now(), started).await,
+        Sandbox::BestEffort(_) | Sandbox::Required(_) => {
+            run_after(program, bounds, Layers::here(), started).await
+        }
     }
 }
+
+/// Takes how a program is confined.
+type Started<'a> = dyn Fn(&str) + Send + Sync + 'a;
 
 /// Runs a program as [`run`] does, once it is known what there is to confine it with. Finding that out is part of its
 /// time.
@@ -31,6 +46,7 @@ pub(crate) async fn run_after(
     program: &Program,
     bounds: &Bounds,
     layers: impl Future<Output = Layers>,
+    started: &Started<'_>,
 ) -> Result<Finished, SpawnError> {
     let begin = Instant::now();
     let layers = tokio::select! {
@@ -41,7 +57,7 @@ pub(crate) async fn run_after(
             return Err(not_started(program, io::Error::new(io::ErrorKind::TimedOut, text)));
         }
     };
-    run_since(program, bounds, &layers, begin).await
+    run_since(program, bounds, &layers, begin, started).await
 }
 
 /// Runs a program as [`run`] does, on a system that has these layers to confine it with.
@@ -50,7 +66,7 @@ pub(crate) async fn run_with(
     bounds: &Bounds,
     layers: &Layers,
 ) -> Result<Finished, SpawnError> {
-    run_since(program, bounds, layers, Instant::now()).await
+    run_since(program, bounds, layers, Instant::now(), &|_| {}).await
 }
 
 async fn run_since(
@@ -58,10 +74,12 @@ async fn run_since(
     bounds: &Bounds,
     layers: &Layers,
     begin: Instant,
+    started: &Started<'_>,
 ) -> Result<Finished, SpawnError> {
     let failed = |source| not_started(program, source);
-    let started = spawn::start(program, bounds, layers, begin).await.map_err(failed)?;
-    let spawn::Started { mut contained, pipes, sandbox_mode } = started;
+    let running = spawn::start(program, bounds, layers, begin).await.map_err(failed)?;
+    let spawn::Started { mut contained, pipes, sandbox_mode } = running;
+    started(&sandbox_mode);
     let mut streams =
         Streams::new(pipes.stdin, &program.input, pipes.stdout, pipes.stderr, bounds).map_err(failed)?;
     let end = until_end(&mut contained, &mut streams, bounds, begin).await;
@@ -100,10 +118,12 @@ async fn until_end(
         () = contained.exited() => return End::Program,
         () = streams.move_until_too_much() => return End::TooMuchOutput,
     }
-    contained.ask();
+    // Asking thousands takes a while, and that is part of the grace.
+    let killed_at = Instant::now() + bounds.grace;
+    contained.ask(killed_at);
     // What it prints while it stops is still read, lest it block there.
     tokio::select! {
-        () = elapsed(Some(bounds.grace)) => (),
+        () = elapsed(Some(killed_at.saturating_duration_since(Instant::now()))) => (),
         () = contained.exited() => (),
         () = streams.move_until_too_much() => (),
     }

@@ -83,6 +83,9 @@ pub trait Allowance: Send + Sync {
 
     /// Told all that was counted so far, whenever it changed: work that is dropped in the middle returns nothing (B-3).
     fn counted(&self, _usage: &Usage) {}
+
+    /// Told how the program of a worker is really confined, once it was started, for the same reason.
+    fn started(&self, _sandbox_mode: &str) {}
 }
 
 /// What was set aside for one call.

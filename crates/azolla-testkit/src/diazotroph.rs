@@ -35,7 +35,7 @@ pub enum Answer {
     By(fn(&str) -> GenerationOutcome),
     /// Never returns.
     Hang,
-    /// Spends this, and never returns.
+    /// Starts a program without a sandbox, spends this, and never returns.
     HangAfter(Usage),
 }
 
@@ -123,6 +123,7 @@ impl Diazotroph for ScriptedDiazotroph {
                     if let Ok(reservation) = request.allowance.reserve(spent) {
                         request.allowance.settle(reservation, spent);
                     }
+                    request.allowance.started("off");
                     request.allowance.counted(&usage);
                     std::future::pending().await
                 }

@@ -179,8 +179,11 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
             give_back(ctx, claim, &job.subject, used().as_ref(), Release::Failed).await?;
             return Ok(back_off(ctx, claim, &job.subject.workorder.objective_id, &error));
         }
-        Held::Done(Err(_)) => Yield { usage: used(), ..Yield::over_budget(budget_ms, "") },
-        Held::Cancelled => Yield { usage: used(), ..cancelled() },
+        Held::Done(Err(_)) => {
+            let over = Yield::over_budget(budget_ms, "");
+            Yield { usage: used(), sandbox_mode: meter.sandbox_mode(), ..over }
+        }
+        Held::Cancelled => Yield { usage: used(), sandbox_mode: meter.sandbox_mode(), ..cancelled() },
         // PF-6e: no further shared-state write. The time stays set aside, for whoever has the claim now.
         Held::Lost => return Ok(Tick::Advanced),
         Held::Stopping => {

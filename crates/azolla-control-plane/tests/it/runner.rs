@@ -348,7 +348,9 @@ async fn b3_what_a_run_used_that_was_dropped_is_recorded() {
     let id = world.scheduled().await;
     assert_eq!(world.runner().await, Tick::Advanced);
     assert_recorded(&world, &id).await;
-    assert_eq!(bundle(&world, &id).await.metadata.usage["input_tokens"], 500);
+    let over = bundle(&world, &id).await.metadata;
+    assert_eq!(over.usage["input_tokens"], 500);
+    assert_eq!(over.more["sandbox_mode"], "off", "a program was started, so how it was confined is told");
 
     let mut world =
         World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::HangAfter(dropped())])).await;
@@ -363,6 +365,7 @@ async fn b3_what_a_run_used_that_was_dropped_is_recorded() {
     let (tick, ()) = tokio::join!(world.runner(), cancel);
     assert_eq!(tick, Tick::Advanced);
     assert_recorded(&world, &id).await;
+    assert_eq!(bundle(&world, &id).await.metadata.more["sandbox_mode"], "off");
 }
 
 /// PF-6: a worker that answers in another form than the one that the snapshot was built for is asked in its own.

@@ -50,11 +50,12 @@ const QUOTED_BYTES_MAX: usize = 64 * 1024;
 /// What is kept of output that is read for what it tells, from its end, where agents say how it went.
 const REPORT_BYTES_MAX: usize = ANSWER_BYTES_MAX;
 
-/// Between asking and killing; all is over within the budget and two seconds (B-2, T30).
-const GRACE: Duration = Duration::from_secs(1);
+/// Between asking and killing. What was killed has a second to be gone, and all is over within the budget and two
+/// seconds (B-2, T30).
+const GRACE: Duration = Duration::from_millis(700);
 
-/// How long what a run left on disk is waited for after its time, to be gone; then that goes on by itself.
-const REMOVAL: Duration = Duration::from_millis(500);
+/// How long after the budget what a run left on disk is waited for, to be gone; then that goes on by itself.
+const REMOVAL: Duration = Duration::from_millis(1_500);
 
 /// Files of a repository from which aider takes settings, such as the address that the key is sent to (R13).
 const AIDER_SETTINGS: [&str; 4] =
@@ -119,8 +120,9 @@ impl CommandProvider {
         };
         (request.progress)(&format!("running {}", self.settings.name));
         generation.usage.requests = 1;
-        let finished =
-            azolla_process::run(&start.program, &self.bounds(request.remaining, start.sandbox.clone())).await;
+        let bounds = self.bounds(request.remaining, start.sandbox.clone());
+        let started = |sandbox_mode: &str| request.allowance.started(sandbox_mode);
+        let finished = azolla_process::run_telling(&start.program, &bounds, &started).await;
         match finished {
             Ok(finished) => {
                 self.read(&finished, &start.found, &request, reservation, generation);
@@ -134,7 +136,7 @@ impl CommandProvider {
             }
         }
         // Only now: what the run left may be much, and the answer does not depend on it.
-        start.place.remove_within(request.remaining.saturating_sub(begin.elapsed()) + REMOVAL).await;
+        start.place.remove_within((request.remaining + REMOVAL).saturating_sub(begin.elapsed())).await;
         Ok(())
     }
 

@@ -175,3 +175,22 @@ async fn b2_dropping_the_future_ends_the_program_and_removes_its_home() {
     }
     assert!(bench.leftovers().is_empty());
 }
+
+/// B-2, T30: many, and none of them listens. How the program was confined is told all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn b2_t30_thousands_that_ignore_what_they_are_asked_end_in_time() {
+    const MANY: &str = "$SIG{TERM} = 'IGNORE'; $| = 1; for (1..4000) { my $child = fork // die \"fork: $!\"; \
+                        select(undef, undef, undef, 1000) while !$child; print \"$_\\n\" if $_ % 1000 == 0 } \
+                        select(undef, undef, undef, 1000) while 1;";
+    let bench = Bench::new();
+    let mut settings = bench.settings(ResultBy::Worktree, "");
+    settings.argv = ["perl", "-e", MANY].map(str::to_owned).to_vec();
+    let budget = Duration::from_secs(8);
+    let begin = Instant::now();
+    let generation = bench.run_with(settings, "x", budget).await;
+    let took = begin.elapsed();
+    let GenerationOutcome::OverBudget { said } = generation.outcome else { panic!("{generation:?}") };
+    assert!(said.starts_with("1000\n2000"), "{said}");
+    assert_eq!(generation.sandbox_mode.as_deref(), Some("off"));
+    assert!(took >= budget && took < budget + Duration::from_secs(2), "{took:?}");
+}

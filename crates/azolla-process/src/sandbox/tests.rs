@@ -573,7 +573,8 @@ async fn b2_a_trial_of_bubblewrap_that_does_not_end_is_over_with_the_time() {
     let place = Place::new();
     let bounds =
         Bounds { time: Some(Duration::from_millis(50)), ..bounds(Sandbox::BestEffort(place.confinement())) };
-    let refused = run::run_after(&place.program("echo > ran"), &bounds, std::future::pending()).await;
+    let refused =
+        run::run_after(&place.program("echo > ran"), &bounds, std::future::pending(), &|_| {}).await;
     assert_eq!(refused.unwrap_err().source.kind(), ErrorKind::TimedOut);
     // Found out in time, but with all of it.
     let late = async {
@@ -583,7 +584,7 @@ async fn b2_a_trial_of_bubblewrap_that_does_not_end_is_over_with_the_time() {
         layers
     };
     let begin = std::time::Instant::now();
-    let ended = run::run_after(&place.program("while :; do :; done"), &bounds, late).await;
+    let ended = run::run_after(&place.program("while :; do :; done"), &bounds, late, &|_| {}).await;
     assert!(ended.is_err_and(|error| error.source.kind() == ErrorKind::TimedOut));
     assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     assert!(!place.path("work/ran").exists());

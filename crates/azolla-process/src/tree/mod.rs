@@ -5,7 +5,7 @@ use std::{
     os::{fd::AsRawFd, unix::process::ExitStatusExt},
     process::{Child, Command, ExitStatus},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -71,9 +71,9 @@ impl Tree {
         self.report.status().await;
     }
 
-    /// Asks every process of the tree to stop.
-    pub(crate) fn ask(&self) {
-        processes::signal_descendants(self.keeper_pid, Signal::TERM);
+    /// Asks every process of the tree to stop, as far as that is done by `until`.
+    pub(crate) fn ask(&self, until: Instant) {
+        processes::signal_descendants(self.keeper_pid, Signal::TERM, Some(until));
     }
 
     /// Has the keeper kill what is left, and waits until it is done.
@@ -91,8 +91,11 @@ impl Tree {
     /// Waits until the keeper has ended. It kills one generation after the other; where that takes long, as with many
     /// processes that fork and found sessions as fast as they can, all of them are killed from here.
     async fn all_dead(&mut self) {
-        while tokio::time::timeout(HELPED_AFTER, self.report.closed()).await.is_err() {
-            processes::signal_descendants(self.keeper_pid, Signal::KILL);
+        let mut wait = HELPED_AFTER;
+        while tokio::time::timeout(wait, self.report.closed()).await.is_err() {
+            processes::signal_descendants(self.keeper_pid, Signal::KILL, Some(Instant::now() + SETTLE));
+            // Thousands that are dying need the processors more than another look at them.
+            wait *= 2;
         }
     }
 
@@ -109,7 +112,7 @@ impl Drop for Tree {
         self.let_go();
         let (keeper_pid, program) = (self.keeper_pid, self.program);
         reap::later(move || {
-            processes::signal_descendants(keeper_pid, Signal::KILL);
+            processes::signal_descendants(keeper_pid, Signal::KILL, None);
             clean_up_after(keeper.wait(), program);
         });
     }

@@ -1,7 +1,7 @@
 //! The process table, for what the keeper does not do: asking politely, killing many generations at once, and looking
 //! for what a killed keeper left.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, time::Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
@@ -11,12 +11,16 @@ const DESCENDANTS_MAX: usize = 4096;
 /// How often the table is read before it is given up to find it empty.
 const PASSES_MAX: usize = 100;
 
-/// Signals every descendant of `ancestor`, but not itself. That must be a child of ours that is not collected yet.
-pub(super) fn signal_descendants(ancestor: Pid, signal: Signal) {
+/// Signals every descendant of `ancestor`, but not itself, or those that are found by `until`. That must be a child of
+/// ours that is not collected yet.
+pub(super) fn signal_descendants(ancestor: Pid, signal: Signal, until: Option<Instant>) {
     let mut found = BTreeSet::from([ancestor.as_raw_pid()]);
     let mut next = vec![ancestor.as_raw_pid()];
     while let Some(parent) = next.pop() {
         for child in children(parent) {
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
             if found.len() <= DESCENDANTS_MAX && found.insert(child) {
                 send(child, signal, |entry| found.contains(&entry.parent));
                 next.push(child);
@@ -48,7 +52,8 @@ fn send(pid: i32, signal: Signal, is_it: impl FnOnce(&Entry) -> bool) {
     let Some(held) = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
         return;
     };
-    if Entry::read(pid).is_some_and(|entry| is_it(&entry)) {
+    // The dead that nobody has collected yet take no signal.
+    if Entry::read(pid).is_some_and(|entry| !entry.is_zombie && is_it(&entry)) {
         let _ended: rustix::io::Result<()> = pidfd_send_signal(held, signal);
     }
 }

@@ -156,6 +156,11 @@ fn command(
 }
 
 /// What the system keeps each process of a worker to: a runaway one must not fill the disk or use up the descriptors.
+///
+/// No limit on processes: the system counts all processes and threads of this user for it, the operator's browser too, so
+/// that a number which stops a runaway worker would also stop an honest one on a busy desktop, and it does nothing for
+/// root. A cgroup would count the worker's alone, but its controller is delegated to nobody by default. What forks
+/// without end is ended with its tree at the end of the budget (T30).
 const WORKER_LIMITS: ResourceLimits = ResourceLimits {
     cpu_seconds: None,
     address_space: None,

@@ -20,6 +20,8 @@ struct Count {
     requests: u64,
     /// What the diazotroph itself counted, which says more.
     told: Option<Usage>,
+    /// How a program of its was confined, if one was started.
+    sandbox_mode: Option<String>,
 }
 
 impl Meter {
@@ -40,6 +42,11 @@ impl Meter {
                 count.calls.values().filter_map(|call| call.cost_microusd).reduce(u64::saturating_add),
             ..Usage::default()
         }))
+    }
+
+    /// Returns how the program that was asked was confined; none if none was started.
+    pub(super) fn sandbox_mode(&self) -> Option<String> {
+        self.count().sandbox_mode.clone()
     }
 
     fn count(&self) -> MutexGuard<'_, Count> {
@@ -67,6 +74,11 @@ impl Allowance for Meter {
     fn counted(&self, usage: &Usage) {
         self.allowance.counted(usage);
         self.count().told = Some(usage.clone());
+    }
+
+    fn started(&self, sandbox_mode: &str) {
+        self.allowance.started(sandbox_mode);
+        self.count().sandbox_mode = Some(sandbox_mode.to_owned());
     }
 }
 

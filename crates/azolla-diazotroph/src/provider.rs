@@ -1,11 +1,13 @@
 //! The providers: each is a [`azolla_protocol::Diazotroph`], made from settings that configuration has read.
 
 pub mod anthropic;
+pub mod builtin;
 pub mod command;
 pub mod openai;
 pub mod recorded;
 
 pub use anthropic::{AnthropicProvider, AnthropicSettings, AnthropicVersion};
+pub use builtin::BuiltinProvider;
 pub use command::{CommandProvider, CommandSettings, OutputKind, Preset, PromptBy, ResultBy, presets};
 pub use openai::{OpenAiProvider, OpenAiSettings};
 pub use recorded::{RecordedProvider, RecordedSettings};

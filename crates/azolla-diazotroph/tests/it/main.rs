@@ -5,6 +5,7 @@
 
 mod agents;
 mod bench;
+mod builtin;
 mod command;
 mod confined;
 mod endings;

@@ -1,5 +1,6 @@
 //! `azolla run`: runs due work in the foreground.
 
+mod contexts;
 mod progress;
 pub(super) mod signals;
 mod summary;
@@ -15,11 +16,9 @@ use azolla_substrate::SubstrateError;
 use clap::Args;
 use tokio::sync::watch;
 
-use self::{progress::Progress, signals::Signals};
+pub(super) use self::{contexts::Contexts, signals::Signals};
 use super::Which;
-use crate::{
-    config::AzollaConfig, deployment::Deployment, failure::Failure, home::Home, screen::remark, workers,
-};
+use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, home::Home};
 
 /// Run what is due, in the foreground
 #[derive(Args)]
@@ -48,22 +47,10 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
-        let progress = Arc::new(Progress::default());
         let (stop, stopping) = watch::channel(false);
-        let mut contexts = Vec::new();
-        let mut refused = None;
-        for azolla in self.azollas(&deployment)? {
-            let (progress, stopping) = (progress.clone(), stopping.clone());
-            let watcher: workers::Watcher = Arc::new(move |activity| progress.show(activity));
-            match workers::context(&deployment, azolla, watcher, stopping).await {
-                Ok(context) => contexts.push(Arc::new(context)),
-                Err(error) => {
-                    // The others can work all the same.
-                    remark(&format!("{} is left out: {error:#}", azolla.id));
-                    refused = Some(error);
-                }
-            }
-        }
+        let opened = Contexts::open(&deployment, self.azollas(&deployment)?, None, &stopping).await;
+        let drawing = opened.draw();
+        let Contexts { all: contexts, refused, .. } = opened;
         if contexts.is_empty() {
             let none = || {
                 Failure::not_found("no azolla has a repository")
@@ -80,7 +67,6 @@ impl Run {
             }
         }
         let summary = summary::Summary::begin(&contexts).await?;
-        let drawing = progress.draw(&contexts);
         let signals = Signals::stop(stop.clone())?;
         let until = if self.until_idle { Until::Idle } else { Until::Stopped };
         let ended = poll::run(contexts.clone(), until, &stop).await;
@@ -99,8 +85,7 @@ impl Run {
         if let Some(id) = &self.which.azolla {
             return Ok(vec![deployment.one(Some(id), AzollaType::CodePatch)?]);
         }
-        let all = deployment.config.azollas.iter();
-        Ok(all.filter(|azolla| azolla.azolla_type == AzollaType::CodePatch).collect())
+        Ok(Contexts::working(deployment).collect())
     }
 }
 

@@ -25,7 +25,7 @@ struct Step {
 }
 
 /// The line on a terminal, if there is one.
-pub(super) struct Drawing(Option<JoinHandle<()>>);
+pub(crate) struct Drawing(Option<JoinHandle<()>>);
 
 /// How often the line is redrawn.
 const REDRAWN_EVERY: Duration = Duration::from_secs(1);
@@ -126,7 +126,7 @@ async fn over(contexts: &[Arc<WorkerContext>], steps: &[Activity]) -> Vec<Object
 
 impl Drawing {
     /// Leaves the line clean for what is printed next.
-    pub(super) async fn end(self) {
+    pub(crate) async fn end(self) {
         if let Some(task) = self.0 {
             task.abort();
             let _ = task.await;

@@ -11,7 +11,7 @@ use tokio::{
 use crate::{failure::Code, screen::remark};
 
 /// Listens until it is ended.
-pub(in crate::cli) struct Signals {
+pub(crate) struct Signals {
     task: JoinHandle<()>,
     first: Arc<OnceLock<Code>>,
 }
@@ -19,7 +19,7 @@ pub(in crate::cli) struct Signals {
 impl Signals {
     /// Ends the work in good order at the first signal, and at once at the second. What is under way then is taken up
     /// again by the next run.
-    pub(in crate::cli) fn stop(stop: watch::Sender<bool>) -> std::io::Result<Self> {
+    pub(crate) fn stop(stop: watch::Sender<bool>) -> std::io::Result<Self> {
         let first = Arc::new(OnceLock::new());
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
@@ -44,7 +44,7 @@ impl Signals {
     }
 
     /// Stops listening and returns the exit code of the signal that came, if one did.
-    pub(in crate::cli) fn end(self) -> Option<Code> {
+    pub(crate) fn end(self) -> Option<Code> {
         self.task.abort();
         self.first.get().copied()
     }

@@ -1,0 +1,59 @@
+//! What the roles of several azollas work with, opened together: those that cannot work are left out.
+
+use std::sync::Arc;
+
+use azolla_control_plane::WorkerContext;
+use azolla_protocol::{AzollaType, WorkerRole};
+use tokio::sync::watch;
+
+use super::progress::{Drawing, Progress};
+use crate::{config::AzollaConfig, deployment::Deployment, screen::remark, workers};
+
+/// The azollas that work.
+pub(crate) struct Contexts {
+    /// Each of them.
+    pub(crate) all: Vec<Arc<WorkerContext>>,
+    /// Why one was left out, if one was.
+    pub(crate) refused: Option<anyhow::Error>,
+    progress: Arc<Progress>,
+}
+
+impl Contexts {
+    /// Returns the azollas that have roles to run.
+    pub(crate) fn working(deployment: &Deployment) -> impl Iterator<Item = &AzollaConfig> {
+        let all = deployment.config.azollas.iter();
+        all.filter(|azolla| azolla.azolla_type == AzollaType::CodePatch)
+    }
+
+    /// Opens `azollas`, with all of their roles or those of `roles` that they have.
+    pub(crate) async fn open(
+        deployment: &Deployment,
+        azollas: Vec<&AzollaConfig>,
+        roles: Option<&[WorkerRole]>,
+        stopping: &watch::Receiver<bool>,
+    ) -> Self {
+        let progress = Arc::new(Progress::default());
+        let (mut all, mut refused) = (Vec::new(), None);
+        for azolla in azollas {
+            let shown = progress.clone();
+            let watcher: workers::Watcher = Arc::new(move |activity| shown.show(activity));
+            match workers::context(deployment, azolla, watcher, stopping.clone()).await {
+                Ok(mut context) => {
+                    context.settings.roles.retain(|role| roles.is_none_or(|roles| roles.contains(role)));
+                    all.push(Arc::new(context));
+                }
+                Err(error) => {
+                    // The others can work all the same.
+                    remark(&format!("{} is left out: {error:#}", azolla.id));
+                    refused = Some(error);
+                }
+            }
+        }
+        Self { all, refused, progress }
+    }
+
+    /// Shows what is under way until the drawing is ended.
+    pub(crate) fn draw(&self) -> Drawing {
+        self.progress.draw(&self.all)
+    }
+}

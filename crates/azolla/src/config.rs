@@ -4,6 +4,8 @@
 //! the line (`report.rs`).
 
 mod edit;
+mod file;
+mod peer;
 mod place;
 mod provider;
 mod read;
@@ -16,8 +18,11 @@ use azolla_control_plane::sandbox::SandboxSettings;
 use azolla_protocol::{AzollaId, AzollaType, Deadlines, Limit, limits};
 
 pub(crate) use edit::{
-    Added, add_azolla, add_preset, add_provider, add_recorded, copy_provider, first_text, set_provider,
+    Added, add_azolla, add_peer, add_preset, add_provider, add_recorded, copy_provider, first_text,
+    remove_peer, set_provider,
 };
+pub(crate) use file::{read as read_text, write as write_text};
+pub(crate) use peer::{HttpConfig, PeerConfig, TlsFiles};
 pub(crate) use place::{Place, Unsafe};
 pub(crate) use provider::{KeyFrom, ModelApi, Price, ProviderConfig};
 pub(crate) use report::Problem;
@@ -30,6 +35,10 @@ pub(crate) use repository_file::{
 pub(crate) struct Config {
     /// The azollas, in the order of their ids.
     pub(crate) azollas: Vec<AzollaConfig>,
+    /// The azollas of other machines, in the order of their ids.
+    pub(crate) peers: Vec<PeerConfig>,
+    /// How this machine answers over HTTP.
+    pub(crate) http: HttpConfig,
     /// The providers by name.
     pub(crate) providers: BTreeMap<String, ProviderConfig>,
     /// The limits and caps that are not the default.
@@ -117,6 +126,11 @@ impl Config {
             .any(|cap| self.limits.get(cap) > 0);
         let unpriced = self.providers.iter().filter(move |(_, provider)| is_capped && !provider.is_priced());
         unpriced.map(|(name, provider)| (name.as_str(), provider))
+    }
+
+    /// Returns a peer by its id.
+    pub(crate) fn peer(&self, id: &AzollaId) -> Option<&PeerConfig> {
+        self.peers.iter().find(|peer| peer.id == *id)
     }
 
     /// Returns an azolla by its id.

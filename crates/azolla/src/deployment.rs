@@ -5,7 +5,10 @@ use std::{path::Path, sync::Arc};
 use anyhow::Context;
 use azolla_control_plane::repo::{GitRepository, GitSettings, PatchLimits};
 use azolla_protocol::{AzollaId, AzollaType, limits};
-use azolla_substrate::{Identity, Opening, PostgresSubstrate, SqliteSubstrate, Substrate, SystemClock};
+use azolla_substrate::{
+    Identity, Opening, PostgresReader, PostgresSubstrate, SqliteReader, SqliteSubstrate, Substrate,
+    SubstrateRead, SystemClock,
+};
 
 use crate::{
     config::{AzollaConfig, Config, Place},
@@ -148,6 +151,18 @@ impl Deployment {
             None => {
                 let path = self.place.store(&azolla.id);
                 Arc::new(SqliteSubstrate::open(&path, opening, Arc::new(SystemClock)).await?)
+            }
+        })
+    }
+
+    /// Opens the store of an azolla for reading alone: the database itself refuses to write through it (M-4).
+    pub(crate) async fn open_to_read(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn SubstrateRead>> {
+        let identity = identity(azolla);
+        Ok(match &azolla.store {
+            Some(url) => Arc::new(PostgresReader::open(url, &identity).await?),
+            None => {
+                let path = self.place.store(&azolla.id);
+                Arc::new(SqliteReader::open(&path, &identity, Arc::new(SystemClock)).await?)
             }
         })
     }

@@ -1,6 +1,8 @@
-//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, and what is spent.
+//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, and how
+//! peers prove who they are.
 
 mod account;
+mod peers;
 mod sql;
 
 use std::{
@@ -16,6 +18,7 @@ use azolla_protocol::{AzollaId, Timestamp};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
 pub(crate) use account::{Account, Hold, Spent};
+pub(crate) use peers::{Exposure, PeerToken};
 
 /// The home store.
 pub(crate) struct Home {

@@ -6,8 +6,12 @@ mod deployment;
 mod failure;
 mod git;
 mod home;
+mod http;
 mod ledger;
+mod peers;
 mod screen;
+mod stores;
+mod token;
 mod workers;
 
 use std::process::ExitCode;

@@ -1,9 +1,10 @@
 //! `azolla doctor`: is everything there that work needs, and where is it.
 
 mod look;
+mod net;
 mod probe;
 
-use std::{path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode, sync::Arc};
 
 use clap::Args;
 use serde_json::json;
@@ -113,6 +114,11 @@ async fn look_at(place: Place, probe: bool, lines: &mut Vec<Line>) {
         }
     }
     lines.extend(look::money(&deployment.config));
+    lines.extend(net::http(&deployment));
+    lines.extend(net::peers(&deployment));
+    if probe {
+        lines.extend(net::ask(Arc::new(deployment)).await);
+    }
 }
 
 fn show(lines: &[Line], wrong: usize) -> std::io::Result<()> {

@@ -6,13 +6,7 @@ mod checkout;
 mod standing;
 mod words;
 
-use std::{
-    fs::OpenOptions,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::Context;
 use azolla_control_plane::repo::check_branch;
@@ -22,8 +16,8 @@ use clap::Args;
 use self::checkout::Checkout;
 use crate::{
     config::{
-        Added, AzollaConfig, Config, Place, ProviderConfig, add_azolla, add_provider, first_text,
-        set_provider,
+        Added, AzollaConfig, Config, Place, ProviderConfig, add_azolla, add_provider, first_text, read_text,
+        set_provider, write_text,
     },
     deployment::Deployment,
     failure::Failure,
@@ -59,7 +53,7 @@ impl Init {
         let mut note = |what: &str, at: &dyn std::fmt::Display| {
             page.add(PLAIN, &format!("{what:<10}")).line(FAINT, &at.to_string());
         };
-        let before = read(&place.config)?;
+        let before = read_text(&place.config)?;
         let mut text = before.clone().unwrap_or_else(|| first_text().to_owned());
         let provider = match (&self.provider_command, &self.agent) {
             (Some(command), _) => Some(self.add_command(&mut text, &place, command, &mut note)?),
@@ -70,7 +64,7 @@ impl Init {
         // Whatever was added, the whole of it has to be good before it is written.
         let config = Config::parse(&text, &place.config)?;
         if before.as_deref() != Some(&text) {
-            write(&place.config, &text)?;
+            write_text(&place.config, &text)?;
             note("wrote", &place.config.display());
         }
         let deployment = Deployment { place, config };
@@ -244,26 +238,6 @@ fn id_body(name: &str) -> String {
     let allowed = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
     let body: String = name.to_ascii_lowercase().chars().map(allowed).take(50).collect();
     body.trim_matches('-').to_owned()
-}
-
-fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
-    }
-}
-
-/// Replaces the file by a whole new one, so that a crash leaves the old or the new.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut beside: PathBuf = path.to_owned();
-    beside.set_extension("toml.new");
-    let failed = || format!("{} cannot be written", path.display());
-    let _ = std::fs::remove_file(&beside);
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside).with_context(failed)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(failed)?;
-    std::fs::rename(&beside, path).with_context(failed)
 }
 
 #[cfg(test)]

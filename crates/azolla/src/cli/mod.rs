@@ -11,6 +11,7 @@ mod init;
 mod limits;
 mod log;
 mod objective;
+mod peer;
 mod progress;
 mod replay;
 mod resume;
@@ -20,7 +21,10 @@ mod schema;
 mod store;
 mod text;
 mod trust;
+mod up;
 mod verify;
+
+pub(crate) use resume::data as resume_data;
 
 use std::{
     path::{Path, PathBuf},
@@ -73,10 +77,12 @@ enum Command {
     Objective(objective::Objective),
     Review(review::Review),
     Run(run::Run),
+    Up(up::Up),
     Log(log::Log),
     Explain(explain::Explain),
     Replay(replay::Replay),
     Trust(trust::Trust),
+    Peer(peer::Peer),
     Limits(limits::Limits),
     Verify(verify::Verify),
     Export(export::Export),
@@ -92,6 +98,7 @@ impl Arguments {
             self.command,
             Some(
                 Command::Run(_)
+                    | Command::Up(_)
                     | Command::Demo(_)
                     | Command::Replay(_)
                     | Command::Export(_)
@@ -115,12 +122,14 @@ impl Arguments {
             Some(Command::Explain(command)) => command.json,
             Some(Command::Replay(command)) => command.json,
             Some(Command::Trust(command)) => command.json,
+            Some(Command::Peer(command)) => command.asks_for_json(),
             Some(Command::Limits(command)) => command.json,
             Some(Command::Verify(command)) => command.json,
             Some(Command::Schema(command)) => command.json,
             Some(
                 Command::Init(_)
                 | Command::Run(_)
+                | Command::Up(_)
                 | Command::Export(_)
                 | Command::Import(_)
                 | Command::Demo(_),
@@ -145,10 +154,12 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Objective(command)) => command.run(home).await,
         Some(Command::Review(command)) => command.run(home).await,
         Some(Command::Run(command)) => command.run(home).await,
+        Some(Command::Up(command)) => command.run(home).await,
         Some(Command::Log(command)) => command.run(home).await,
         Some(Command::Explain(command)) => command.run(home).await,
         Some(Command::Replay(command)) => command.run(home).await,
         Some(Command::Trust(command)) => command.run(home).await,
+        Some(Command::Peer(command)) => command.run(home),
         Some(Command::Limits(command)) => command.run(home),
         Some(Command::Verify(command)) => command.run(home).await,
         Some(Command::Export(command)) => command.run(home).await,

@@ -38,22 +38,7 @@ impl Resume {
         let Some(deployment) = Deployment::at(place)? else {
             return self.nothing_yet();
         };
-        // The page does without the mark of what was seen: a home that cannot be written is no reason for no page.
-        let store = match deployment.place.data.is_dir() {
-            true => Home::open(&deployment.place.home_store()).ok(),
-            false => None,
-        };
-        let mark = |azolla: &AzollaConfig| {
-            let Some(store) = &store else { return Mark::default() };
-            let repo = azolla.repo.as_deref().unwrap_or_default();
-            Mark {
-                look: store.look(&azolla.id).ok().flatten(),
-                trusted_at: store.pinned_at(repo).ok().flatten(),
-            }
-        };
-        let spending = store.as_ref().map(|store| Spending::read(store, &deployment)).unwrap_or_default();
-        let azollas = deployment.config.azollas.iter();
-        let desks = join_all(azollas.map(|azolla| Desk::load(&deployment, azolla, mark(azolla)))).await;
+        let (store, desks, spending) = look(&deployment).await;
         if self.json {
             screen::show_json("resume", document(&desks, &spending))?;
             return Ok(ExitCode::SUCCESS);
@@ -84,6 +69,32 @@ impl Resume {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns what `azolla --json` shows, for another surface. The mark of what was seen stays where it is.
+pub(crate) async fn data(deployment: &Deployment) -> Value {
+    let (_, desks, spending) = look(deployment).await;
+    document(&desks, &spending)
+}
+
+/// Reads everything that the page is made of.
+async fn look(deployment: &Deployment) -> (Option<Home>, Vec<Desk>, Spending) {
+    // The page does without the mark of what was seen: a home that cannot be written is no reason for no page.
+    let store = match deployment.place.data.is_dir() {
+        true => Home::open(&deployment.place.home_store()).ok(),
+        false => None,
+    };
+    let mark = |azolla: &AzollaConfig| {
+        let Some(store) = &store else { return Mark::default() };
+        let repo = azolla.repo.as_deref().unwrap_or_default();
+        Mark { look: store.look(&azolla.id).ok().flatten(), trusted_at: store.pinned_at(repo).ok().flatten() }
+    };
+    let spending = store.as_ref().map(|store| Spending::read(store, deployment)).unwrap_or_default();
+    let marks: Vec<Mark> = deployment.config.azollas.iter().map(mark).collect();
+    let loads = deployment.config.azollas.iter().zip(marks);
+    let loads = loads.map(|(azolla, mark)| Desk::load(deployment, azolla, mark));
+    let desks = join_all(loads).await;
+    (store, desks, spending)
 }
 
 fn document(desks: &[Desk], spending: &Spending) -> Value {

@@ -10,7 +10,7 @@ use azolla_diazotroph::provider::{
 use azolla_protocol::AzollaId;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::{Problem, report::Fault};
+use super::{KeyFrom, PeerConfig, Problem, report::Fault};
 
 /// Whether anything was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +128,37 @@ pub(crate) fn copy_provider(from: &str, text: &str, path: &Path, name: &str) -> 
         Some(section) => Ok(add(text, path, "provider", name, section.clone())?.0),
         None => Ok(text.to_owned()),
     }
+}
+
+/// Adds `[peer.<id>]`.
+pub(crate) fn add_peer(text: &str, path: &Path, peer: &PeerConfig) -> Result<(String, Added), Problem> {
+    let mut section = Table::new();
+    section.insert("type", value(peer.azolla_type.as_str()));
+    if let Some(url) = &peer.url {
+        section.insert("url", value(url));
+    }
+    match &peer.token {
+        Some(KeyFrom::Env(name)) => section.insert("token_env", value(name)),
+        Some(KeyFrom::File(file)) => section.insert("token_file", value(file.display().to_string())),
+        None => None,
+    };
+    if let Some(file) = &peer.ca_file {
+        section.insert("ca_file", value(file.display().to_string()));
+    }
+    add(text, path, "peer", peer.id.as_str(), section)
+}
+
+/// Takes `[peer.<id>]` out.
+pub(crate) fn remove_peer(text: &str, path: &Path, id: &AzollaId) -> Result<String, Problem> {
+    let mut document = parse(text, path)?;
+    let group = document.get_mut("peer").and_then(Item::as_table_like_mut);
+    if let Some(group) = group {
+        group.remove(id.as_str());
+        if group.is_empty() {
+            document.remove("peer");
+        }
+    }
+    Ok(document.to_string())
 }
 
 /// The prompt goes where the command's words ask for it, and else to stdin.

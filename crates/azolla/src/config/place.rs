@@ -81,6 +81,16 @@ impl Place {
         self.data.join("state")
     }
 
+    /// Returns the file of the token that the operator's own programs show.
+    pub(crate) fn operator_token(&self) -> PathBuf {
+        self.data.join("operator.token")
+    }
+
+    /// Returns the file of the token that a peer is asked with, where the operator named no other.
+    pub(crate) fn peer_token(&self, id: &azolla_protocol::AzollaId) -> PathBuf {
+        self.data.join("peers").join(format!("{id}.token"))
+    }
+
     /// Returns the store of what belongs to no azolla.
     pub(crate) fn home_store(&self) -> PathBuf {
         self.data.join("home.sqlite")
@@ -100,7 +110,7 @@ impl Place {
     pub(crate) fn make(&self) -> Result<(), Unsafe> {
         make(self.config_directory())?;
         make(&self.data)?;
-        for below in ["azollas", "mirrors", "worktrees", "state"] {
+        for below in ["azollas", "mirrors", "worktrees", "state", "peers"] {
             make(&self.data.join(below))?;
         }
         self.check()

@@ -1,6 +1,8 @@
 //! Reads a configuration with the place of every key and value, so that each fault can be shown where it is.
 
 mod azolla;
+mod http;
+mod peer;
 mod provider;
 mod section;
 
@@ -22,7 +24,17 @@ const ELSEWHERE: [(&Limit, &str); 2] =
 pub(super) fn config(text: &str) -> Result<Config, Fault> {
     let parsed = parse(text)?;
     let file = Section::new("the file", &parsed);
-    file.only(&["azolla", "provider", "limits", "attention", "caps", "sandbox", "deadlines"])?;
+    file.only(&[
+        "azolla",
+        "peer",
+        "provider",
+        "http",
+        "limits",
+        "attention",
+        "caps",
+        "sandbox",
+        "deadlines",
+    ])?;
     let mut config = Config::default();
     if let Some(section) = file.section("limits")? {
         read_limits(&section, &mut config.limits)?;
@@ -53,6 +65,13 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
         config.azollas.push(azolla::read(name, &section, &config.providers)?);
     }
     config.azollas.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
+    for (name, section) in file.sections("peer")? {
+        config.peers.push(peer::read(name, &section, &config.azollas)?);
+    }
+    config.peers.sort_by(|a, b| a.id.as_str().cmp(b.id.as_str()));
+    if let Some(section) = file.section("http")? {
+        config.http = http::read(&section)?;
+    }
     Ok(config)
 }
 

@@ -11,7 +11,7 @@ pub(super) const WRITE_VERSION: &str = "user_version";
 pub(super) const JOURNAL: &str = "PRAGMA journal_mode = WAL";
 
 /// How each version is made from the one before it, the first from an empty file.
-pub(super) const STEPS: [&str; 2] = [
+pub(super) const STEPS: [&str; 3] = [
     "
     CREATE TABLE trust (
         repo TEXT PRIMARY KEY,
@@ -61,7 +61,34 @@ pub(super) const STEPS: [&str; 2] = [
         reason TEXT NOT NULL,
         PRIMARY KEY (provider, cap)
     ) STRICT;",
+    // Of a token there is its hash alone. An exposure is a place where the program listened to other machines without
+    // encryption, because the operator said so.
+    "
+    CREATE TABLE peer_token (
+        azolla_id TEXT PRIMARY KEY,
+        hash BLOB NOT NULL CHECK (length(hash) = 32),
+        made_at TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE exposure (
+        listen TEXT PRIMARY KEY,
+        first_at TEXT NOT NULL,
+        last_at TEXT NOT NULL
+    ) STRICT;",
 ];
+
+pub(super) const PEER_TOKENS: &str = "SELECT azolla_id, hash, made_at FROM peer_token ORDER BY azolla_id";
+
+pub(super) const SET_PEER_TOKEN: &str = "
+    INSERT INTO peer_token (azolla_id, hash, made_at) VALUES (?1, ?2, ?3)
+    ON CONFLICT (azolla_id) DO UPDATE SET hash = excluded.hash, made_at = excluded.made_at";
+
+pub(super) const DROP_PEER_TOKEN: &str = "DELETE FROM peer_token WHERE azolla_id = ?1";
+
+pub(super) const EXPOSE: &str = "
+    INSERT INTO exposure (listen, first_at, last_at) VALUES (?1, ?2, ?2)
+    ON CONFLICT (listen) DO UPDATE SET last_at = excluded.last_at";
+
+pub(super) const EXPOSURES: &str = "SELECT listen, first_at, last_at FROM exposure ORDER BY listen";
 
 pub(super) const SETTINGS: &str = "PRAGMA synchronous = FULL";
 

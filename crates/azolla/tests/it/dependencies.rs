@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "azolla-control-plane",
             "azolla-diazotroph",
+            "azolla-exchange-membrane",
             "azolla-process",
             "azolla-protocol",
             "azolla-substrate",

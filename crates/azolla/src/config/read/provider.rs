@@ -26,7 +26,7 @@ enum Kind {
 /// Reads one provider, where all programs are confined in the mode `sandbox`.
 pub(super) fn read(section: &Section<'_>, sandbox: SandboxMode) -> Result<ProviderConfig, Fault> {
     // Before anything else, so that no other fault shows its line.
-    refuse_literal_key(section)?;
+    refuse_literal_key(section, "key")?;
     let kinds = [
         ("command", Kind::Command),
         ("anthropic", Kind::Anthropic),
@@ -52,19 +52,25 @@ pub(super) fn read(section: &Section<'_>, sandbox: SandboxMode) -> Result<Provid
 const SECRETS: [&str; 6] = ["key", "token", "secret", "passw", "bearer", "auth"];
 const NO_SECRETS: [&str; 3] = ["key_env", "key_file", "max_tokens"];
 
-/// A key in this file would be in backups and on screens: it is refused, and its line not shown (T29).
-fn refuse_literal_key(section: &Section<'_>) -> Result<(), Fault> {
+/// A key in this file would be in backups and on screens: it is refused, and its line not shown (T29). It is named by
+/// reference, as `<kind>_env` or `<kind>_file`.
+pub(super) fn refuse_literal_key(section: &Section<'_>, kind: &str) -> Result<(), Fault> {
+    let (env, file) = (format!("{kind}_env"), format!("{kind}_file"));
+    let known: Vec<&str> = match kind {
+        "key" => NO_SECRETS.to_vec(),
+        _ => vec![&env, &file],
+    };
     let is_secret = |key: &str| {
         let key = key.to_ascii_lowercase();
-        SECRETS.iter().any(|word| key.contains(word)) && !NO_SECRETS.contains(&key.as_str())
+        SECRETS.iter().any(|word| key.contains(word)) && !known.contains(&key.as_str())
     };
     let Some((key, span)) = section.keys().into_iter().find(|(key, _)| is_secret(key)) else {
         return Ok(());
     };
-    Err(match nearest(key, &NO_SECRETS) {
-        Some(_) => section.unknown(key, span, &NO_SECRETS).secret(),
-        None => Fault::new(span, "a key is never written into this file")
-            .help("use key_env = \"NAME_OF_A_VARIABLE\" or key_file = \"/path\"")
+    Err(match nearest(key, &known) {
+        Some(_) => section.unknown(key, span, &known).secret(),
+        None => Fault::new(span, format!("a {kind} is never written into this file"))
+            .help(format!("use {env} = \"NAME_OF_A_VARIABLE\" or {file} = \"/path\""))
             .secret(),
     })
 }
@@ -202,7 +208,7 @@ const MAX_TOKENS: Limit =
 fn api(section: &Section<'_>, default_url: &str) -> Result<ModelApi, Fault> {
     let (model, _) = section.needed_text("model")?;
     let (base_url, is_local) = base_url(section, default_url)?;
-    let key = key(section)?;
+    let key = reference(section, "key")?;
     if key.is_none() && !is_local {
         return Err(section
             .lacks("key_env")
@@ -236,28 +242,31 @@ fn base_url(section: &Section<'_>, default: &str) -> Result<(String, bool), Faul
     }
 }
 
-fn key(section: &Section<'_>) -> Result<Option<KeyFrom>, Fault> {
-    let (env, file) = (section.text("key_env")?, section.path("key_file")?);
+/// Reads where a secret comes from: `<kind>_env` or `<kind>_file`.
+pub(super) fn reference(section: &Section<'_>, kind: &str) -> Result<Option<KeyFrom>, Fault> {
+    let (env_key, file_key) = (format!("{kind}_env"), format!("{kind}_file"));
+    let (env, file) = (section.text(&env_key)?, section.path(&file_key)?);
     match (env, file) {
         (Some(_), Some(_)) => {
-            let span = section.key("key_file").unwrap_or_default();
-            Err(Fault::new(span, "there is a `key_env` already").help("one of them is enough"))
+            let span = section.key(&file_key).unwrap_or_default();
+            Err(Fault::new(span, format!("there is a `{env_key}` already")).help("one of them is enough"))
         }
-        (Some((name, span)), None) => variable(section, name, span).map(KeyFrom::Env).map(Some),
+        (Some((name, span)), None) => variable(section, kind, name, span).map(KeyFrom::Env).map(Some),
         (None, file) => Ok(file.map(KeyFrom::File)),
     }
 }
 
-/// What is no name of a variable may be the key itself, so the line is not shown (T29).
-fn variable(section: &Section<'_>, name: String, span: Range<usize>) -> Result<String, Fault> {
+/// What is no name of a variable may be the secret itself, so the line is not shown (T29).
+fn variable(section: &Section<'_>, kind: &str, name: String, span: Range<usize>) -> Result<String, Fault> {
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && !name.starts_with(|first: char| first.is_ascii_digit());
     if is_name && !looks_like_a_key(&name) {
         return Ok(name);
     }
-    let span = section.key("key_env").unwrap_or(span);
-    Err(Fault::new(span, "`key_env` is the name of a variable, not the key")
-        .help("such as key_env = \"MY_KEY\", after: export MY_KEY=…")
+    let key = format!("{kind}_env");
+    let (span, example) = (section.key(&key).unwrap_or(span), kind.to_ascii_uppercase());
+    Err(Fault::new(span, format!("`{key}` is the name of a variable, not the {kind}"))
+        .help(format!("such as {key} = \"MY_{example}\", after: export MY_{example}=…"))
         .secret())
 }
 

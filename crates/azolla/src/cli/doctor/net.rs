@@ -1,0 +1,102 @@
+//! The doctor's looks at the HTTP server and at peers.
+
+use std::sync::Arc;
+
+use azolla_exchange_membrane::peers::Peers;
+use azolla_protocol::{AzollaType, Clock, IdSource, QueryId, QueryStatus, QueryableType, SubstrateQuery};
+use azolla_substrate::{SystemClock, SystemIds};
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::Line;
+use crate::{
+    deployment::Deployment,
+    home::{Exposure, Home},
+    peers::RegistryPeers,
+    screen::day_and_time,
+    stores::Stores,
+};
+
+/// Where does the server listen, and who could listen in?
+pub(super) fn http(deployment: &Deployment) -> Vec<Line> {
+    let http = &deployment.config.http;
+    let is_exposed = !http.listen.ip().to_canonical().is_loopback() && http.tls.is_none();
+    let mut lines = vec![match (is_exposed, http.allow_insecure) {
+        (false, _) => {
+            let how = if http.tls.is_some() { ", encrypted" } else { ", for this machine alone" };
+            Line::good("http", format!("{}{how}", http.listen))
+        }
+        (true, true) => Line::good("http", format!("{}, not encrypted: allow_insecure says so", http.listen)),
+        (true, false) => Line::bad(
+            "http",
+            format!("other machines reach {}, and nothing there would be encrypted", http.listen),
+            "set tls_cert and tls_key under [http], or listen at 127.0.0.1",
+        ),
+    }];
+    let recorded = Home::open(&deployment.place.home_store()).and_then(|home| home.exposures());
+    lines.extend(recorded.unwrap_or_default().into_iter().map(|exposure| {
+        let Exposure { listen, first_at, last_at } = exposure;
+        let (first, last) = (day_and_time(first_at), day_and_time(last_at));
+        Line::good("http, not encrypted", format!("listened at {listen} from {first}, last started {last}"))
+    }));
+    lines
+}
+
+/// Can every peer that is asked be asked, and can those that ask prove it?
+pub(super) fn peers(deployment: &Deployment) -> Vec<Line> {
+    let tokens = Home::open(&deployment.place.home_store()).and_then(|home| home.peer_tokens());
+    let tokens = tokens.unwrap_or_default();
+    let mut lines = Vec::new();
+    for peer in &deployment.config.peers {
+        let what = format!("peer {}", peer.id);
+        if let (Some(url), Some(token)) = (&peer.url, &peer.token) {
+            lines.push(match token.read(|name| std::env::var_os(name)) {
+                Ok(_) => Line::good(&what, format!("asked at {url}")),
+                Err(error) => Line::bad(&what, error.to_string(), error.fix()),
+            });
+        }
+        let reads = !peer.azolla_type.blueprint().cross_azolla_reads.is_empty();
+        if reads && !tokens.iter().any(|token| token.azolla_id == peer.id) {
+            let fix = format!("azolla peer rotate {}", peer.id);
+            lines.push(Line::bad(&what, "it has no token to ask with here", fix));
+        }
+    }
+    lines
+}
+
+/// Does every other azolla answer? One small query each, as the first azolla of this machine that may ask.
+pub(super) async fn ask(deployment: Arc<Deployment>) -> Vec<Line> {
+    let asking = deployment.config.azollas.iter().find(|azolla| azolla.azolla_type == AzollaType::TaskMgmt);
+    let Some(asking) = asking else { return Vec::new() };
+    let stores = Arc::new(Stores::new(deployment.clone()));
+    let peers = RegistryPeers::new(&deployment, stores, asking);
+    let ids = SystemIds::default();
+    let filter = json!({"latest_only": true, "limit": 1});
+    let queries: Vec<_> = peers
+        .registered()
+        .into_iter()
+        .map(|target_azolla_id| SubstrateQuery {
+            query_id: QueryId::from_body(&ids.body()),
+            source_azolla_id: asking.id.clone(),
+            target_azolla_id,
+            artifact_type: QueryableType::PauseState,
+            filter: filter.as_object().cloned().unwrap_or_default(),
+            created_at: SystemClock.now(),
+        })
+        .collect();
+    let asked = join_all(queries.iter().map(|query| peers.ask(query))).await;
+    queries.iter().zip(asked).map(|(query, asked)| line(query, asked)).collect()
+}
+
+fn line(query: &SubstrateQuery, asked: azolla_exchange_membrane::peers::Asked) -> Line {
+    let (target, source) = (&query.target_azolla_id, &query.source_azolla_id);
+    let what = format!("ask {target}");
+    let fix = match asked.status {
+        QueryStatus::Ok => return Line::good(what, format!("it answers {source}")),
+        QueryStatus::Denied => {
+            format!("on its machine: azolla peer list; {source} has to be a TASK_MGMT_AZOLLA there")
+        }
+        QueryStatus::TargetUnavailable => "on its machine: azolla up, azolla doctor".to_owned(),
+    };
+    Line::bad(what, asked.reason, fix)
+}

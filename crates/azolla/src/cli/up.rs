@@ -1,0 +1,148 @@
+//! `azolla up`: the roles of all azollas and the HTTP server, until it is stopped.
+
+use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+
+use azolla_control_plane::poll::{self, Until};
+use azolla_protocol::WorkerRole;
+use clap::Args;
+use tokio::sync::watch;
+
+use super::run::{Contexts, Signals};
+use crate::{
+    config::AzollaConfig,
+    deployment::Deployment,
+    failure::Failure,
+    http::{self, App, Listening},
+    screen::{FAINT, PLAIN, Page, STRONG},
+    stores::Stores,
+};
+
+/// Keep everything going: the work of all azollas, and the HTTP server
+#[derive(Args)]
+#[command(after_help = "Examples:\n  azolla up\n  azolla up --listen 127.0.0.1:0          any free port\n  \
+                  azolla up --roles runner,gate           only these, where machines share an azolla\n  \
+                  azolla up --roles http                  only the server\n\n\
+                  It ends in good order with Ctrl-C or SIGTERM; what was under way is taken up again at the next start.")]
+pub(crate) struct Up {
+    /// Where the server listens; otherwise listen of [http], which is 127.0.0.1:7517 if nothing is said.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+
+    /// What runs: http, and the roles readiness, scheduler, runner, gate, capture-readiness, manifest-scheduler,
+    /// deadline-monitor; otherwise all of them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = part)]
+    roles: Vec<Part>,
+}
+
+/// Something that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Http,
+    Role(WorkerRole),
+}
+
+/// Reads the name of a part: that of the role, in small letters.
+fn part(text: &str) -> Result<Part, String> {
+    if text.eq_ignore_ascii_case("http") {
+        return Ok(Part::Http);
+    }
+    let name = text.to_ascii_uppercase().replace('-', "_");
+    name.parse().map(Part::Role).map_err(|_| {
+        let known: Vec<_> = WorkerRole::ALL.iter().map(|role| word(*role)).collect();
+        format!("known are http, {}", known.join(", "))
+    })
+}
+
+fn word(role: WorkerRole) -> String {
+    role.as_str().to_ascii_lowercase().replace('_', "-")
+}
+
+impl Up {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let deployment = Arc::new(Deployment::load(home)?);
+        deployment.place.make()?;
+        let (stop, stopping) = watch::channel(false);
+        // Before anything is started: an address that cannot be used ends it here.
+        let listening = match self.runs(Part::Http) {
+            true => Some(http::bind(&deployment, self.listen).await?),
+            false => None,
+        };
+        let stores = Arc::new(Stores::new(deployment.clone()));
+        let roles: Vec<_> =
+            WorkerRole::ALL.iter().copied().filter(|role| self.runs(Part::Role(*role))).collect();
+        let azollas: Vec<&AzollaConfig> = match roles.is_empty() {
+            true => Vec::new(),
+            false => Contexts::working(&deployment).collect(),
+        };
+        let mut contexts = Contexts::open(&deployment, azollas, Some(&roles), &stopping).await;
+        if let (None, true, Some(refused)) = (&listening, contexts.all.is_empty(), contexts.refused.take()) {
+            return Err(refused);
+        }
+        for context in &contexts.all {
+            stores.keep(&context.identity.azolla_id, context.substrate.clone());
+        }
+        if listening.is_none() && contexts.all.is_empty() {
+            return Err(Failure::not_found("nothing is there that could run")
+                .hint("cd into a repository, then: azolla init")
+                .into());
+        }
+        let signals = Signals::stop(stop.clone())?;
+        let served = match listening {
+            Some(listening) => {
+                let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
+                self.show(&deployment, Some(&listening), &contexts, &roles)?;
+                Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
+            }
+            None => {
+                self.show(&deployment, None, &contexts, &roles)?;
+                None
+            }
+        };
+        let drawing = contexts.draw();
+        let ended = match contexts.all.is_empty() {
+            true => {
+                let mut stopping = stopping;
+                // The sender is ours, so this ends with a signal.
+                let _ = stopping.wait_for(|stopping| *stopping).await;
+                Ok(())
+            }
+            false => poll::run(contexts.all.clone(), Until::Stopped, &stop).await,
+        };
+        // A role that failed for good ends the server too.
+        stop.send_replace(true);
+        if let Some(served) = served {
+            let _ = served.await;
+        }
+        signals.end();
+        drawing.end().await;
+        ended?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn runs(&self, part: Part) -> bool {
+        self.roles.is_empty() || self.roles.contains(&part)
+    }
+
+    fn show(
+        &self,
+        deployment: &Deployment,
+        listening: Option<&Listening>,
+        contexts: &Contexts,
+        roles: &[WorkerRole],
+    ) -> anyhow::Result<()> {
+        let mut page = Page::default();
+        if let Some(listening) = listening {
+            page.add(PLAIN, "listens at ").line(STRONG, &listening.url());
+            let token = deployment.place.operator_token();
+            page.add(PLAIN, "operator's token in ").line(FAINT, &token.display().to_string());
+        }
+        for context in &contexts.all {
+            let own = context.identity.azolla_type.blueprint().workers;
+            let words: Vec<_> =
+                own.iter().filter(|role| roles.contains(role)).map(|role| word(*role)).collect();
+            page.add(PLAIN, &format!("{} runs ", context.identity.azolla_id)).line(FAINT, &words.join(", "));
+        }
+        page.line(FAINT, "Ctrl-C ends it");
+        Ok(page.show()?)
+    }
+}

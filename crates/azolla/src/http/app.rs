@@ -1,0 +1,89 @@
+//! What every request is answered from.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use azolla_exchange_membrane::query::Source;
+use azolla_protocol::{AzollaId, Clock};
+use azolla_substrate::{SystemClock, SystemIds};
+
+use super::{answer::ApiError, front::Hosts, log::Log, metrics::Metrics, replay::Replay};
+use crate::{
+    deployment::Deployment,
+    home::Home,
+    stores::Stores,
+    token::{Token, TokenHash},
+};
+
+/// The parts that requests are answered from.
+pub(crate) struct App {
+    pub(super) deployment: Arc<Deployment>,
+    pub(super) stores: Arc<Stores>,
+    pub(super) operator: TokenHash,
+    pub(super) hosts: Hosts,
+    pub(super) metrics: Metrics,
+    pub(super) replay: Replay,
+    pub(super) log: Log,
+    pub(super) ids: SystemIds,
+    pub(super) clock: Arc<dyn Clock>,
+    home: Mutex<Home>,
+}
+
+impl App {
+    /// Puts the parts together for a server that listens at `address`. The operator's token is made if there is none.
+    pub(crate) fn new(
+        deployment: Arc<Deployment>,
+        stores: Arc<Stores>,
+        address: SocketAddr,
+        encrypted: bool,
+    ) -> anyhow::Result<Self> {
+        let operator = Token::in_file(&deployment.place.operator_token())?.hash();
+        let home = Mutex::new(Home::open(&deployment.place.home_store())?);
+        let hosts = Hosts::new(&deployment.config.http.hosts, address, encrypted);
+        Ok(Self {
+            stores,
+            operator,
+            hosts,
+            metrics: Metrics::default(),
+            replay: Replay::default(),
+            log: Log::default(),
+            ids: SystemIds::default(),
+            clock: Arc::new(SystemClock),
+            home,
+            deployment,
+        })
+    }
+
+    /// Returns the peer that a token belongs to: one of the registry, with the token that it has now.
+    pub(super) async fn peer_of(self: &App, presented: &TokenHash) -> Result<Option<Source>, ApiError> {
+        let tokens = {
+            let home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+            home.peer_tokens()
+        };
+        let tokens = tokens.map_err(|error| {
+            self.log.line(&format!("the tokens of peers cannot be read: {:#}", anyhow::Error::from(error)));
+            ApiError::unavailable()
+        })?;
+        // All of them are compared, so that the time tells nothing.
+        let mut found: Option<AzollaId> = None;
+        for token in tokens {
+            if token.hash.is(presented) {
+                found = Some(token.azolla_id);
+            }
+        }
+        let peer = found.and_then(|id| self.deployment.config.peer(&id));
+        Ok(peer.map(|peer| Source { azolla_id: peer.id.clone(), azolla_type: peer.azolla_type }))
+    }
+
+    /// Writes what went wrong here into our own log; whoever asks is told that something did.
+    pub(super) fn failed(&self, what: &str, error: &anyhow::Error) -> ApiError {
+        self.log.line(&format!("{what}: {}", crate::failure::sentence(error)));
+        match error.chain().find_map(|cause| cause.downcast_ref::<azolla_substrate::SubstrateError>()) {
+            Some(azolla_substrate::SubstrateError::Invalid(broken)) => ApiError::invalid(broken.to_string()),
+            Some(_) => ApiError::unavailable(),
+            None => ApiError::internal(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The operator's own routes: notes in, and a look at what there is. What needs the operator's yes is not here; that is
+//! given on the command line (T27).
+
+use axum::http::StatusCode;
+use azolla_protocol::{
+    Actor, AzollaId, AzollaType, CaptureBuffer, CaptureId, CaptureStatus, CommitId, Event, EventId,
+    EventType, IdSource, ObjectiveId, ObjectiveStatus, Validated,
+};
+use azolla_substrate::{Commit, ObjectiveFilter, SubstrateError, SubstrateRead, Write};
+use futures_util::future::join_all;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    answer::{ApiError, Reply},
+    app::App,
+    metrics::{Counter, Gauges},
+    schemas,
+    serve::Call,
+};
+use crate::{cli, config::AzollaConfig};
+
+/// How many objectives a page has where nothing is said, and the most.
+const PAGE_DEFAULT: u64 = 100;
+pub(super) const PAGE_MAX: u64 = 500;
+
+/// Where a note comes from if nothing is said.
+const LABEL_DEFAULT: &str = "http";
+
+#[derive(Deserialize)]
+struct CaptureRequest {
+    text: String,
+    label: Option<String>,
+    azolla: Option<AzollaId>,
+}
+
+/// Keeps a note.
+pub(super) async fn capture(app: &App, call: &Call) -> Result<Reply, ApiError> {
+    let request: CaptureRequest = schemas::read("capture_request", &call.body)?;
+    let azolla = desk(app, request.azolla.as_ref())?;
+    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("a capture", &error))?;
+    let kept = async {
+        let now = store.read().now().await?;
+        let capture = Validated::new(CaptureBuffer {
+            capture_id: CaptureId::from_body(&app.ids.body()),
+            azolla_id: azolla.id.clone(),
+            raw_content: request.text,
+            source_label: request.label.unwrap_or_else(|| LABEL_DEFAULT.to_owned()),
+            status: CaptureStatus::Pending,
+            created_at: now,
+            updated_at: now,
+        })?;
+        let capture_id = capture.capture_id.clone();
+        let commit = Commit::new(CommitId::from_body(&app.ids.body()), Actor::Client);
+        store.commit(commit.with(Write::InsertCapture(capture))).await?;
+        Ok::<_, SubstrateError>(capture_id)
+    };
+    let capture_id = kept.await.map_err(|error| app.failed("a capture", &error.into()))?;
+    app.metrics.count(Counter::Captures, "");
+    Ok(Reply::json(StatusCode::CREATED, &json!({"capture_id": capture_id})))
+}
+
+/// Shows where things stand.
+pub(super) async fn resume(app: &App) -> Result<Reply, ApiError> {
+    let data = cli::resume_data(&app.deployment).await;
+    Ok(Reply::json(StatusCode::OK, &json!({"schema_version": 1, "kind": "resume", "data": data})))
+}
+
+/// Lists the registry.
+pub(super) fn azollas(app: &App) -> Reply {
+    let config = &app.deployment.config;
+    let here: Vec<_> = config
+        .azollas
+        .iter()
+        .map(|azolla| json!({"azolla_id": azolla.id, "azolla_type": azolla.azolla_type}))
+        .collect();
+    let peers: Vec<_> = config
+        .peers
+        .iter()
+        .map(|peer| json!({"azolla_id": peer.id, "azolla_type": peer.azolla_type, "url": peer.url}))
+        .collect();
+    Reply::json(StatusCode::OK, &json!({"azollas": here, "peers": peers}))
+}
+
+/// Lists objectives.
+pub(super) async fn objectives(app: &App, call: &Call) -> Result<Reply, ApiError> {
+    let azolla = named(app, call)?;
+    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("objectives", &error))?;
+    let (mut status, mut after, mut limit) = (None, None, PAGE_DEFAULT);
+    for (key, value) in &call.query {
+        match key.as_str() {
+            "status" => status = Some(parsed::<ObjectiveStatus>(key, value)?),
+            "after" => after = Some(parsed::<ObjectiveId>(key, value)?),
+            _ => {
+                let number = value.parse().ok().filter(|number| (1..=PAGE_MAX).contains(number));
+                limit = number.ok_or_else(|| ApiError::invalid(format!("limit is 1 to {PAGE_MAX}")))?;
+            }
+        }
+    }
+    let failed = |error: SubstrateError| app.failed("objectives", &error.into());
+    let after = match after {
+        Some(id) => {
+            let found = store.read().objective(&id).await.map_err(failed)?;
+            let found = found
+                .ok_or_else(|| ApiError::not_found(format!("there is no objective {id} to go on after")))?;
+            Some(Box::new(found.objective))
+        }
+        None => None,
+    };
+    let filter = ObjectiveFilter { status, max_urgency: 4, after, limit };
+    let found = store.read().objectives(&filter).await.map_err(failed)?;
+    let objectives: Vec<_> = found.into_iter().map(|stored| stored.objective).collect();
+    // A page that is not full is the last.
+    let next = objectives.last().filter(|_| objectives.len() as u64 == limit).map(|last| &last.objective_id);
+    Ok(Reply::json(StatusCode::OK, &json!({"objectives": objectives, "next": next})))
+}
+
+/// Shows an objective.
+pub(super) async fn objective(app: &App, call: &Call) -> Result<Reply, ApiError> {
+    let azolla = named(app, call)?;
+    let id: ObjectiveId = call.id("objective_id")?;
+    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("an objective", &error))?;
+    let page = objective_page(store.read(), &id).await;
+    let page = page.map_err(|error| app.failed("an objective", &error.into()))?;
+    let missing = || ApiError::not_found(format!("there is no objective {id} in {}", azolla.id));
+    Ok(Reply::json(StatusCode::OK, &page.ok_or_else(missing)?))
+}
+
+async fn objective_page(read: &dyn SubstrateRead, id: &ObjectiveId) -> Result<Option<Value>, SubstrateError> {
+    let Some(stored) = read.objective(id).await? else { return Ok(None) };
+    let pause = match &stored.pause_key {
+        Some(key) => read.pause_state(key).await?,
+        None => None,
+    };
+    let runs = read.runs_of(id).await?;
+    Ok(Some(json!({"objective": stored.objective, "pause_state": pause, "runs": runs})))
+}
+
+/// Asks for orientation. One that is asked for and not yet worked on is enough (MF-1).
+pub(super) async fn request_manifest(app: &App, call: &Call) -> Result<Reply, ApiError> {
+    let azolla = named(app, call)?;
+    let azolla = desk(app, Some(&azolla.id))?;
+    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("a manifest", &error))?;
+    let asked = async {
+        let open = || async {
+            let open = store.read().unprocessed_events(EventType::ManifestRequested, 1).await?;
+            Ok::<_, SubstrateError>(open.into_iter().next().map(|stored| stored.event.event_id))
+        };
+        if let Some(event_id) = open().await? {
+            return Ok(event_id);
+        }
+        let event = Validated::new(Event {
+            event_id: EventId::from_body(&app.ids.body()),
+            event_type: EventType::ManifestRequested,
+            resource_id: azolla.id.to_string(),
+            azolla_id: azolla.id.clone(),
+            created_at: store.read().now().await?,
+            processed: false,
+            processed_reason: None,
+            processed_at: None,
+        })?;
+        let event_id = event.event_id.clone();
+        let commit = Commit::new(CommitId::from_body(&app.ids.body()), Actor::Client);
+        match store.commit(commit.with(Write::EmitEvent { event, entry: None })).await {
+            Ok(_) => Ok(event_id),
+            // Somebody else asked in between.
+            Err(refused @ SubstrateError::Refused { .. }) => open().await?.ok_or(refused),
+            Err(error) => Err(error),
+        }
+    };
+    let event_id = asked.await.map_err(|error| app.failed("a manifest", &error.into()))?;
+    Ok(Reply::json(StatusCode::ACCEPTED, &json!({"event_id": event_id})))
+}
+
+/// Shows the newest orientation.
+pub(super) async fn latest_manifest(app: &App, call: &Call) -> Result<Reply, ApiError> {
+    let azolla = named(app, call)?;
+    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("a manifest", &error))?;
+    let latest = store.read().latest_manifest().await;
+    let latest = latest.map_err(|error| app.failed("a manifest", &error.into()))?;
+    let none = || ApiError::not_found(format!("{} has given no orientation yet", azolla.id));
+    Ok(Reply::json(StatusCode::OK, &json!(latest.ok_or_else(none)?)))
+}
+
+/// Says that the server answers.
+pub(super) fn health() -> Reply {
+    Reply::json(StatusCode::OK, &json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+/// Shows what was counted. A store that does not answer is left out.
+pub(super) async fn metrics(app: &App) -> Reply {
+    let reads = app.deployment.config.azollas.iter().map(|azolla| async move {
+        let store = app.stores.reading(azolla).await.ok()?;
+        let stream = store.stream().await.ok()?;
+        let azolla_id = azolla.id.clone();
+        Some(Gauges { azolla_id, workorders_open: stream.open, results_waiting: stream.waiting })
+    });
+    let gauges: Vec<_> = join_all(reads).await.into_iter().flatten().collect();
+    Reply::metrics(app.metrics.text(&gauges))
+}
+
+fn named<'a>(app: &'a App, call: &Call) -> Result<&'a AzollaConfig, ApiError> {
+    let id: AzollaId = call.id("azolla_id")?;
+    app.stores.azolla(&id).ok_or_else(|| ApiError::not_found(format!("there is no azolla {id} here")))
+}
+
+/// Returns the azolla that takes notes: the named one, else the only one.
+fn desk<'a>(app: &'a App, id: Option<&AzollaId>) -> Result<&'a AzollaConfig, ApiError> {
+    let mut desks =
+        app.deployment.config.azollas.iter().filter(|azolla| {
+            azolla.azolla_type == AzollaType::TaskMgmt && id.is_none_or(|id| *id == azolla.id)
+        });
+    match (desks.next(), desks.next(), id) {
+        (Some(only), None, _) => Ok(only),
+        (None, _, Some(id)) => Err(ApiError::not_found(format!("{id} is no {} here", AzollaType::TaskMgmt))),
+        (None, _, None) => Err(ApiError::not_found(format!("there is no {} here", AzollaType::TaskMgmt))),
+        (Some(_), Some(_), _) => Err(ApiError::invalid("there are several that take notes: name the azolla")),
+    }
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(key: &str, value: &str) -> Result<T, ApiError> {
+    value.parse().map_err(|error: T::Err| ApiError::invalid(format!("{key}: {error}")))
+}

@@ -1,0 +1,131 @@
+//! The schemas of the interface: those of the artifacts, as the protocol has them, and a few of our own. Bodies are
+//! checked against the very ones that the OpenAPI document shows.
+
+use azolla_protocol::{ArtifactKind, AzollaType, DocumentSchema, ObjectiveStatus};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::{
+    answer::{ApiError, CODES},
+    operator::PAGE_MAX,
+};
+
+/// The artifacts that requests and answers hold.
+const ARTIFACTS: [ArtifactKind; 7] = [
+    ArtifactKind::BlockerRef,
+    ArtifactKind::Objective,
+    ArtifactKind::PauseState,
+    ArtifactKind::RunRecord,
+    ArtifactKind::SessionManifest,
+    ArtifactKind::SubstrateQuery,
+    ArtifactKind::SubstrateQueryResponse,
+];
+
+/// Returns every schema by its name, as it stands in the OpenAPI document.
+pub(super) fn all() -> Map<String, Value> {
+    let mut schemas = own();
+    for kind in ARTIFACTS {
+        schemas.insert(kind.as_str().to_owned(), artifact(kind));
+    }
+    schemas
+}
+
+/// Reads a body by one of our own schemas.
+pub(super) fn read<T: DeserializeOwned>(schema: &str, body: &[u8]) -> Result<T, ApiError> {
+    let document: Value = serde_json::from_slice(body)
+        .map_err(|error| ApiError::invalid(format!("the body is no JSON document: {error}")))?;
+    let schemas = own();
+    let checked = DocumentSchema::new(schemas.get(schema).unwrap_or(&Value::Bool(false)));
+    let checked = checked.map_err(|_| ApiError::internal())?;
+    let fault = checked.faults(&document).next();
+    match fault {
+        Some(fault) => Err(ApiError::invalid(fault)),
+        None => serde_json::from_value(document).map_err(|error| ApiError::invalid(error.to_string())),
+    }
+}
+
+fn own() -> Map<String, Value> {
+    let id = |prefix: &str| json!({"type": "string", "pattern": format!("^{prefix}-[a-z0-9-]{{1,60}}$")});
+    let text =
+        |chars_max: usize| json!({"type": "string", "maxLength": chars_max, "pattern": "^[^\\u0000]*$"});
+    let object = |required: &[&str], properties: Value| json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties});
+    let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let list = |name: &str| json!({"type": "array", "items": reference(name)});
+    let or_null = |name: &str| json!({"oneOf": [reference(name), {"type": "null"}]});
+    let types: Vec<_> = AzollaType::ALL.iter().map(|known| known.as_str()).collect();
+    let statuses: Vec<_> = ObjectiveStatus::ALL.iter().map(|status| status.as_str()).collect();
+    let mut codes: Vec<_> = CODES.iter().map(|(code, _)| *code).collect();
+    codes.sort_unstable();
+    let mut capture_text = text(1_048_576);
+    capture_text["minLength"] = json!(1);
+    capture_text["maxBytes"] = json!(1_048_576);
+    let schemas = json!({
+        "azolla_id": id("az"),
+        "objective_id": id("obj"),
+        "objective_status": {"type": "string", "enum": statuses},
+        "page_limit": {"type": "integer", "minimum": 1, "maximum": PAGE_MAX},
+        "azolla_type": {"type": "string", "enum": types},
+        "capture_request": object(&["text"], json!({"text": capture_text, "label": text(200), "azolla": id("az")})),
+        "capture_answer": object(&["capture_id"], json!({"capture_id": id("cap")})),
+        "resume": object(&["schema_version", "kind", "data"], json!({
+            "schema_version": {"const": 1}, "kind": {"const": "resume"}, "data": {"type": "object"}})),
+        "azollas": object(&["azollas", "peers"], json!({"azollas": list("azolla"), "peers": list("peer")})),
+        "azolla": object(&["azolla_id", "azolla_type"],
+            json!({"azolla_id": reference("azolla_id"), "azolla_type": reference("azolla_type")})),
+        "peer": object(&["azolla_id", "azolla_type", "url"],
+            json!({"azolla_id": reference("azolla_id"), "azolla_type": reference("azolla_type"),
+                   "url": {"type": ["string", "null"]}})),
+        "objectives": object(&["objectives", "next"],
+            json!({"objectives": list("objective"), "next": or_null("objective_id")})),
+        "objective_page": object(&["objective", "pause_state", "runs"],
+            json!({"objective": reference("objective"), "pause_state": or_null("pause_state"),
+                   "runs": list("run_record")})),
+        "manifest_request": object(&["event_id"], json!({"event_id": id("evt")})),
+        "health": object(&["status", "version"], json!({"status": {"const": "ok"}, "version": {"type": "string"}})),
+        "openapi": {"type": "object", "required": ["openapi", "info", "paths"]},
+        "error": object(&["error"], json!({"error": object(&["code", "message"],
+            json!({"code": {"type": "string", "enum": codes}, "message": {"type": "string"}}))})),
+    });
+    match schemas {
+        Value::Object(schemas) => schemas,
+        _ => Map::new(),
+    }
+}
+
+/// Returns the schema of an artifact, with its references as they go in the OpenAPI document.
+fn artifact(kind: ArtifactKind) -> Value {
+    let mut schema: Value = serde_json::from_str(kind.schema_text())
+        .expect("the schemas are part of the program, and a test reads each");
+    relocate(&mut schema, kind.as_str());
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("$schema");
+        schema.remove("$id");
+        if let Some(definitions) = schema.remove("definitions") {
+            schema.insert("$defs".to_owned(), definitions);
+        }
+    }
+    schema
+}
+
+fn relocate(schema: &mut Value, name: &str) {
+    match schema {
+        Value::Object(object) => {
+            for (key, value) in object.iter_mut() {
+                match value.as_str() {
+                    Some(target) if key == "$ref" => *value = json!(moved(target, name)),
+                    _ => relocate(value, name),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| relocate(item, name)),
+        _ => {}
+    }
+}
+
+fn moved(target: &str, name: &str) -> String {
+    match (target.strip_prefix("#/definitions/"), target.strip_suffix(".schema.json")) {
+        (Some(definition), _) => format!("#/components/schemas/{name}/$defs/{definition}"),
+        (_, Some(other)) => format!("#/components/schemas/{other}"),
+        _ => target.to_owned(),
+    }
+}

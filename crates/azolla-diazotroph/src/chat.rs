@@ -67,6 +67,8 @@ pub(crate) struct Question<'a> {
     pub(crate) shape: Option<&'a Value>,
     /// The most tokens of the answer.
     pub(crate) max_tokens: u64,
+    /// How freely words are chosen.
+    pub(crate) temperature: Option<f64>,
 }
 
 /// A second turn.
@@ -131,6 +133,7 @@ pub(crate) struct Common {
     pub(crate) model: String,
     pub(crate) form: AnswerForm,
     pub(crate) max_tokens: u64,
+    pub(crate) temperature: Option<f64>,
     pub(crate) retries_max: u64,
     pub(crate) prices: Option<Prices>,
     pub(crate) stall: Duration,
@@ -166,6 +169,9 @@ impl<W: Wire> Chat<W> {
         }
         if common.max_tokens == 0 {
             return Err(invalid("max_tokens: must be at least 1"));
+        }
+        if common.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
+            return Err(invalid("temperature: must be from 0 to 2"));
         }
         if common.stall.is_zero() || common.connect.is_zero() {
             return Err(invalid("a timeout must be longer than nothing"));

@@ -82,6 +82,7 @@ async fn asked<W: Wire>(chat: &Chat<W>, account: &mut Account<'_>) -> Result<Rep
         repair: None,
         shape: None,
         max_tokens: PROBE_TOKENS,
+        temperature: chat.common.temperature,
     };
     let mut dialect = chat.dialect();
     loop {

@@ -103,6 +103,7 @@ impl<W: Wire> Run<'_, W> {
             repair,
             shape,
             max_tokens: common.max_tokens,
+            temperature: common.temperature,
         }
     }
 

@@ -32,6 +32,8 @@ pub struct AnthropicSettings {
     pub form: AnswerForm,
     /// The most tokens of an answer.
     pub max_tokens: u64,
+    /// How freely words are chosen, from 0 to 1; left to the server where it is not set. Version 2026-10-21 takes none.
+    pub temperature: Option<f64>,
     /// How often one run may ask again after failures in passing (B-4).
     pub retries_max: u64,
     /// Millionths of a US dollar for a million tokens sent; both prices or none.
@@ -76,6 +78,16 @@ impl AnthropicProvider {
             .map_err(|what| InvalidSettings { name: name.clone(), what: format!("base_url: {what}") })?;
         let prices =
             Prices::of(&name, settings.input_microusd_per_million, settings.output_microusd_per_million)?;
+        let refused = match (settings.temperature, settings.version) {
+            (Some(_), AnthropicVersion::V2026_10_21) => {
+                Some("temperature: version 2026-10-21 takes none; leave it out, or use version 2023-06-01")
+            }
+            (Some(temperature), _) if temperature > 1.0 => Some("temperature: must be from 0 to 1"),
+            _ => None,
+        };
+        if let Some(what) = refused {
+            return Err(InvalidSettings { name, what: what.to_owned() });
+        }
         let mut headers = HeaderMap::new();
         headers.insert(
             HeaderName::from_static("anthropic-version"),
@@ -97,6 +109,7 @@ impl AnthropicProvider {
             model: settings.model,
             form: settings.form,
             max_tokens: settings.max_tokens,
+            temperature: settings.temperature,
             retries_max: settings.retries_max,
             prices,
             stall: settings.stall_timeout,

@@ -32,6 +32,8 @@ pub struct OpenAiSettings {
     pub form: AnswerForm,
     /// The most tokens of an answer.
     pub max_tokens: u64,
+    /// How freely words are chosen, from 0 to 2; left to the server where it is not set.
+    pub temperature: Option<f64>,
     /// How often one run may ask again after failures in passing (B-4).
     pub retries_max: u64,
     /// Millionths of a US dollar for a million tokens sent; both prices or none.
@@ -68,6 +70,7 @@ impl OpenAiProvider {
             model: settings.model,
             form: settings.form,
             max_tokens: settings.max_tokens,
+            temperature: settings.temperature,
             retries_max: settings.retries_max,
             prices,
             stall: settings.stall_timeout,

@@ -51,7 +51,6 @@ impl Wire for AnthropicWire {
             messages.push(json!({ "role": "assistant", "content": repair.answer }));
             messages.push(json!({ "role": "user", "content": repair.request }));
         }
-        // No sampling parameters: the newer version refuses them, and the older one does well without.
         let mut body = json!({
             "model": question.model,
             "max_tokens": question.max_tokens,
@@ -59,6 +58,10 @@ impl Wire for AnthropicWire {
             "system": question.system,
             "messages": messages,
         });
+        // The newer version refuses sampling parameters, so its settings take none.
+        if let Some(temperature) = question.temperature {
+            body["temperature"] = temperature.into();
+        }
         if let (Structured::JsonSchema, Some(shape)) = (dialect.structured, question.shape) {
             body["output_config"] = json!({ "format": { "type": "json_schema", "schema": shape } });
         }

@@ -57,6 +57,9 @@ impl Wire for OpenAiWire {
         let limit = if dialect.is_limit_completion { "max_completion_tokens" } else { "max_tokens" };
         let mut body = json!({ "model": question.model, "stream": true, "messages": messages });
         body[limit] = question.max_tokens.into();
+        if let Some(temperature) = question.temperature {
+            body["temperature"] = temperature.into();
+        }
         if dialect.has_stream_options {
             body["stream_options"] = json!({ "include_usage": true });
         }

@@ -31,6 +31,7 @@ fn settings() -> AnthropicSettings {
         version: AnthropicVersion::V2023_06_01,
         form: AnswerForm::SearchReplace,
         max_tokens: MAX_TOKENS,
+        temperature: None,
         retries_max: 8,
         input_microusd_per_million: None,
         output_microusd_per_million: None,
@@ -59,6 +60,17 @@ fn t28_t29_settings_that_break_a_rule_are_refused_without_the_key() {
         (AnthropicSettings { form: AnswerForm::Files, ..settings() }, "form: "),
         (AnthropicSettings { model: " ".into(), ..settings() }, "model: is empty"),
         (AnthropicSettings { max_tokens: 0, ..settings() }, "max_tokens: "),
+        (AnthropicSettings { temperature: Some(-0.1), ..settings() }, "temperature: must be from 0 to 2"),
+        (AnthropicSettings { temperature: Some(1.5), ..settings() }, "temperature: must be from 0 to 1"),
+        (AnthropicSettings { temperature: Some(f64::NAN), ..settings() }, "temperature: must be from 0 to 2"),
+        (
+            AnthropicSettings {
+                temperature: Some(0.0),
+                version: AnthropicVersion::V2026_10_21,
+                ..settings()
+            },
+            "temperature: version 2026-10-21 takes none",
+        ),
         (AnthropicSettings { input_microusd_per_million: Some(1), ..settings() }, "a price for tokens sent"),
         (AnthropicSettings { key: key(""), ..settings() }, "the key from MODEL_KEY is empty"),
         (

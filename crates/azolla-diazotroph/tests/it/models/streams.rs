@@ -68,6 +68,20 @@ async fn the_request_is_what_each_version_takes() {
     assert_eq!((&asked.body["max_tokens"], asked.body.get("response_format")), (&json!(16384), None));
 }
 
+/// A temperature is sent where it is set, and nowhere else; the newer Anthropic version takes none (see its settings).
+#[tokio::test]
+async fn a_temperature_is_sent_only_where_it_is_set() {
+    for kind in KINDS {
+        let server = Server::start(vec![stream(kind.answer("x"))]).await;
+        for temperature in [None, Some(0.0), Some(0.7)] {
+            Desk { temperature, ..Desk::new(kind, &server) }.run().await;
+        }
+        let sent: Vec<_> =
+            server.asked().iter().map(|asked| asked.body.get("temperature").cloned()).collect();
+        assert_eq!(sent, [None, Some(json!(0.0)), Some(json!(0.7))], "{kind:?}");
+    }
+}
+
 /// T21: what is quoted in a prompt is data, and the model is told so beforehand, apart from the prompt.
 #[tokio::test]
 async fn t21_the_model_is_told_that_quoted_material_is_data() {

@@ -35,6 +35,9 @@ use crate::{
 /// What every answer is told beforehand (T21).
 const SYSTEM: &str = include_str!("prompts/system.md");
 
+/// What is said where an answer is to be JSON; the schema follows.
+pub(crate) const SCHEMA: &str = include_str!("prompts/schema.md");
+
 /// A wire format: how a question is written, and how an answer is read.
 pub(crate) trait Wire: Send + Sync {
     /// Returns the path of questions below the base URL.

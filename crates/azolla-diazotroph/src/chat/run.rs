@@ -6,16 +6,13 @@ use azolla_protocol::{FailureKind, Generation, GenerationOutcome, GenerationRequ
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{
-    Chat, Ending, Question, Repair, Reply, SYSTEM, Trouble, Wire,
+    Chat, Ending, Question, Repair, Reply, SCHEMA, SYSTEM, Trouble, Wire,
     account::Account,
     backoff,
     json::{Shape, Unfit},
     progress::Progress,
     trouble::{Final, Passing, SAT_THROUGH_MAX, Sort, WAIT_MIN},
 };
-
-/// What is said where an answer is to be JSON.
-const SCHEMA: &str = include_str!("../prompts/schema.md");
 
 /// What is said to an answer that is no good.
 const REPAIR: &str = include_str!("../prompts/repair.md");

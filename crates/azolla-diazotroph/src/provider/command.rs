@@ -39,7 +39,7 @@ pub use self::{
     settings::{CommandSettings, OutputKind, PromptBy, ResultBy},
 };
 use super::{ANSWER_BYTES_MAX, InvalidSettings};
-use crate::said::Secrets;
+use crate::{chat::SCHEMA, said::Secrets};
 
 /// The system refuses a longer argument, at 128 KiB.
 const PROMPT_ARGUMENT_BYTES_MAX: usize = 100_000;
@@ -108,6 +108,9 @@ impl CommandProvider {
             return Ok(());
         }
         let begin = Instant::now();
+        // A program has no other place for it than its prompt.
+        let asked = request.schema.map(|schema| format!("{}\n{SCHEMA}\n{schema}\n", request.prompt));
+        let request = GenerationRequest { prompt: asked.as_deref().unwrap_or(request.prompt), ..request };
         let start = self.prepared(&request).await?;
         // Without a word of the operator's, what it will cost is not known; whether a cap is reached already, is.
         let most = Spending { tokens: 0, cost_microusd: Some(self.settings.most_microusd.unwrap_or(0)) };
@@ -202,7 +205,13 @@ impl CommandProvider {
         })?;
         let worktree = match (self.settings.result, request.worktree) {
             (ResultBy::Worktree, Some(worktree)) => Some(worktree.to_owned()),
-            (ResultBy::Worktree, None) => return Err(failed("no directory to work in was given")),
+            (ResultBy::Worktree, None) => {
+                return Err(setup(format!(
+                    "provider {} answers by editing files, and this work has none; give it result = \"stdout\", or use \
+                     another provider for triage and orientation",
+                    self.settings.name
+                )));
+            }
             (ResultBy::Stdout(_), _) => None,
         };
         let settings = self.settings.clone();

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use azolla_diazotroph::provider::{CommandProvider, CommandSettings, PromptBy, ResultBy};
-use azolla_protocol::{AnswerForm, Diazotroph, FailureKind, GenerationOutcome, Usage};
+use azolla_protocol::{
+    AnswerForm, Diazotroph, FailureKind, GenerationOutcome, GenerationRequest, Usage,
+    content::{manifest_answer_schema, triage_content_schema},
+};
 
 use crate::bench::{Bench, LONG, STDOUT, failed, request, work_order_id};
 
@@ -122,14 +125,37 @@ async fn the_worktree_can_be_named_in_an_argument() {
     assert!(bench.worktree().join("made").exists());
 }
 
+/// TF-5, MF-5: work without files is not for a program that answers by editing them, which is a matter of setup.
 #[tokio::test]
-async fn a_worktree_that_is_not_given_is_a_failure() {
+async fn tf5_mf5_a_program_that_edits_files_is_refused_where_there_are_none() {
     let bench = Bench::new();
     let provider = CommandProvider::new(bench.settings(ResultBy::Worktree, "true")).unwrap();
     let id = work_order_id(1);
     let generation = provider.generate(request(&id, "x", LONG, None)).await;
-    assert_eq!(failed(generation.outcome, FailureKind::Other), "no directory to work in was given");
+    assert_eq!(
+        failed(generation.outcome, FailureKind::Setup),
+        "provider agent answers by editing files, and this work has none; give it result = \"stdout\", or use another \
+         provider for triage and orientation"
+    );
     assert_eq!(generation.usage.requests, 0);
+}
+
+/// TF-5, MF-5: a program that prints works without files, in an empty directory, and is told the schema of the answer.
+#[tokio::test]
+async fn tf5_mf5_a_program_that_prints_is_told_the_schema_in_its_prompt() {
+    let bench = Bench::new();
+    let provider = CommandProvider::new(bench.settings(STDOUT, "ls -A | wc -l; cat")).unwrap();
+    let id = work_order_id(1);
+    for schema in [triage_content_schema(), manifest_answer_schema()] {
+        let asked = GenerationRequest { schema: Some(schema), ..request(&id, "The notes.", LONG, None) };
+        let GenerationOutcome::Text(printed) = provider.generate(asked).await.outcome else {
+            panic!("it prints")
+        };
+        let (files, prompt) = printed.split_once('\n').unwrap();
+        assert_eq!(files.trim(), "0");
+        let told = format!("satisfies this JSON Schema:\n\n{schema}\n");
+        assert!(prompt.starts_with("The notes.\n") && prompt.ends_with(&told), "{prompt}");
+    }
 }
 
 #[test]

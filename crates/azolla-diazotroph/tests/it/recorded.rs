@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use azolla_diazotroph::provider::{RecordedProvider, RecordedSettings};
 use azolla_protocol::{
-    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, Usage, WorkOrderId,
+    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Usage,
+    WorkOrderId, content::triage_content_schema,
 };
 use tempfile::TempDir;
 
@@ -79,4 +80,17 @@ async fn an_empty_answer_is_none() {
     let file = directory.path().join("empty");
     std::fs::write(&file, " \n").unwrap();
     failed(answer(file, &work_order_id(1)).await, FailureKind::Other);
+}
+
+/// TF-5, MF-5: work without files, with a schema, gets the recorded text like any other; reading it is the Runner's.
+#[tokio::test]
+async fn tf5_mf5_an_answer_to_a_schema_is_what_was_recorded() {
+    let directory = TempDir::new().unwrap();
+    let answers = directory.path().join("answer");
+    let text = "{\"candidates\":[],\"no_action\":[]}\n";
+    std::fs::write(&answers, text).unwrap();
+    let provider = RecordedProvider::new(RecordedSettings { name: "recorded".into(), answers });
+    let id = work_order_id(1);
+    let asked = GenerationRequest { schema: Some(triage_content_schema()), ..request(&id, "x", LONG, None) };
+    assert_eq!(provider.generate(asked).await.outcome, GenerationOutcome::Text(text.into()));
 }

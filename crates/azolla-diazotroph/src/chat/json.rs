@@ -63,6 +63,12 @@ impl Shape {
         fitting.dedup();
         match (fitting.len(), faults) {
             (1, _) => Ok(fitting.remove(0)),
+            // A document that breaks off has whole ones in it; what is wrong with those would lead astray.
+            (0, _) if answer.starts_with('{') && !answer.starts_with(found[0]) => {
+                let error = serde_json::from_str::<IgnoredAny>(answer).err();
+                let error = error.map_or_else(String::new, |error| format!(": {error}"));
+                Err(Unfit(format!("it is no whole JSON document{error}")))
+            }
             (0, Some(fault)) if found.len() == 1 => Err(fault),
             (0, Some(Unfit(fault))) => {
                 Err(Unfit(format!("none of its JSON documents fits; the last: {fault}")))

@@ -20,6 +20,8 @@ use crate::{
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  azolla doctor\n  azolla doctor --probe      is every worker reachable, and does its key work?\n  azolla doctor --json\n\n\
+                        A probe costs what one request costs: a model is sent a few words, an agent is started once \
+                        with a question of one line. It counts towards no cap.\n\
                         Exits with 1 if anything is wrong; every such line says what helps."
 )]
 pub(crate) struct Doctor {
@@ -27,7 +29,7 @@ pub(crate) struct Doctor {
     #[arg(long)]
     pub(super) json: bool,
 
-    /// Also make one tiny request to every provider.
+    /// Also make one tiny real request to every worker, which costs what such a request costs.
     #[arg(long)]
     probe: bool,
 }
@@ -64,9 +66,21 @@ impl Line {
 impl Doctor {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let mut lines = vec![look::git().await];
-        match Place::find(home) {
-            Ok(place) => look_at(place, self.probe, &mut lines).await,
-            Err(error) => lines.push(Line::bad("home", error.to_string(), "set HOME or AZOLLA_HOME")),
+        let deployment = match Place::find(home) {
+            Ok(place) => look_at(place, &mut lines).await,
+            Err(error) => {
+                lines.push(Line::bad("home", error.to_string(), "set HOME or AZOLLA_HOME"));
+                None
+            }
+        };
+        // What is known is said at once: a probe can take minutes.
+        let tell = |lines: &[Line]| if self.json { Ok(()) } else { show(lines) };
+        tell(&lines)?;
+        if let Some(deployment) = deployment.filter(|_| self.probe) {
+            lines.extend(probe::all(&deployment, |line| tell(std::slice::from_ref(line))).await?);
+            let asked = net::ask(Arc::new(deployment)).await;
+            tell(&asked)?;
+            lines.extend(asked);
         }
         let wrong = lines.iter().filter(|line| line.fix.is_some()).count();
         if self.json {
@@ -76,20 +90,21 @@ impl Doctor {
                 .collect();
             screen::show_json("doctor", json!(data))?;
         } else {
-            show(&lines, wrong)?;
+            show_verdict(wrong)?;
         }
         Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
-async fn look_at(place: Place, probe: bool, lines: &mut Vec<Line>) {
+/// Looks at everything that is there without asking anybody; returns what the configuration says, if it can be read.
+async fn look_at(place: Place, lines: &mut Vec<Line>) -> Option<Deployment> {
     lines.extend(look::places(&place));
     let deployment = match Deployment::at(place.clone()) {
         Ok(Some(deployment)) => deployment,
         Ok(None) => {
             let state = format!("there is none at {}", place.config.display());
             lines.push(Line::bad("configuration", state, "azolla init"));
-            return;
+            return None;
         }
         Err(error) => {
             lines.push(Line::bad(
@@ -97,7 +112,7 @@ async fn look_at(place: Place, probe: bool, lines: &mut Vec<Line>) {
                 format!("{error:#}"),
                 format!("edit {}", place.config.display()),
             ));
-            return;
+            return None;
         }
     };
     lines.push(Line::good("configuration", place.config.display().to_string()));
@@ -109,19 +124,14 @@ async fn look_at(place: Place, probe: bool, lines: &mut Vec<Line>) {
     }
     for (name, provider) in &deployment.config.providers {
         lines.extend(look::provider(&deployment, name, provider));
-        if probe {
-            lines.push(probe::provider(&deployment, name).await);
-        }
     }
     lines.extend(look::money(&deployment.config));
     lines.extend(net::http(&deployment));
     lines.extend(net::peers(&deployment));
-    if probe {
-        lines.extend(net::ask(Arc::new(deployment)).await);
-    }
+    Some(deployment)
 }
 
-fn show(lines: &[Line], wrong: usize) -> std::io::Result<()> {
+fn show(lines: &[Line]) -> std::io::Result<()> {
     let mut page = Page::default();
     for line in lines {
         let (style, mark) = if line.fix.is_none() { (GOOD, "ok   ") } else { (BAD, "wrong") };
@@ -135,6 +145,11 @@ fn show(lines: &[Line], wrong: usize) -> std::io::Result<()> {
             page.add(PLAIN, &format!("{:31}do: ", "")).line(TYPE, fix);
         }
     }
+    page.show()
+}
+
+fn show_verdict(wrong: usize) -> std::io::Result<()> {
+    let mut page = Page::default();
     match wrong {
         0 => page.line(GOOD, "Everything is in order."),
         1 => page.line(BAD, "One thing is wrong."),

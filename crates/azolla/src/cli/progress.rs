@@ -2,6 +2,18 @@
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 
+use crate::screen::plain;
+
+/// Replaces the line; nothing leaves it clean for what is printed next. A terminal that went away is no reason to stop
+/// the work.
+pub(crate) fn draw(line: &str) {
+    const COLUMNS_MAX: usize = 100;
+    let line: String = plain(line).chars().take(COLUMNS_MAX).collect();
+    let mut out = std::io::stderr();
+    let _ = write!(out, "\r\x1b[K{line}");
+    let _ = out.flush();
+}
+
 /// Counts bytes and shows them every few megabytes.
 pub(crate) struct Progress {
     verb: &'static str,
@@ -31,7 +43,7 @@ impl Drop for Progress {
     /// Leaves the line clean for what is printed next.
     fn drop(&mut self) {
         if self.shown > 0 {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            draw("");
         }
     }
 }

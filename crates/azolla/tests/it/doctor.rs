@@ -1,8 +1,15 @@
 //! `azolla doctor`: what is wrong is named with what helps.
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    process::Stdio,
+};
 
-use crate::world::World;
+use crate::{
+    model_server::{Kind, Reply, Server},
+    world::World,
+};
 
 #[test]
 fn a_home_in_order_is_told_with_every_path() {
@@ -95,4 +102,59 @@ fn one_variable_or_one_login_is_enough_for_an_agent() {
     let told = "NO_SUCH_KEY is not set, and .no/such/login is not in your home directory".to_owned();
     assert_eq!(none, (1, vec![(told, false)]));
     assert_eq!(worker("[]", "[]"), (0, vec![]), "it asks for nothing");
+}
+
+#[test]
+fn a_probe_that_takes_long_keeps_no_other_from_being_told() {
+    let (slow, quick) = (Server::start(vec![Reply::Silence]), Server::start(vec![Kind::OpenAi.says("OK")]));
+    let world = World::with_provider("a-slow", &slow.section("a-slow", Kind::OpenAi, ""));
+    world.configure(&quick.section("b-quick", Kind::OpenAi, ""));
+    let mut command = world.command(&world.path(""), &["doctor", "--probe"]);
+    let mut child = command.env("AZOLLA_HOME", world.home()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut told = Vec::new();
+    while !told.last().is_some_and(|line: &String| line.contains("probe of")) {
+        told.push(lines.next().expect("one of them answers"));
+    }
+    slow.until_asked(1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let last = told.last().unwrap();
+    assert!(last.contains("probe of b-quick") && last.contains("m-1 answered after"), "{told:?}");
+    assert!(
+        told.iter().any(|line| line.contains("worker a-slow")),
+        "what needs no answer came first: {told:?}"
+    );
+}
+
+/// Each of them ends only once the other is there.
+#[test]
+fn all_are_probed_side_by_side_and_json_is_one_document_in_the_order_of_the_configuration() {
+    let world = World::with_worker("true\n");
+    for (name, other) in [("one", "two"), ("two", "one")] {
+        let meet = format!(
+            "cat > /dev/null; touch {0}/{name}; until test -e {0}/{other}; do :; done; echo met",
+            world.path("").display()
+        );
+        let script = world.script(&format!("{name}.sh"), &meet);
+        world.configure(&format!(
+            "[provider.{name}]\nkind = \"command\"\nargv = [\"sh\", {script:?}]\nsandbox = \"off\""
+        ));
+    }
+    let lines = world.azolla(&["doctor", "--probe", "--json"]).json("doctor");
+    let probed = lines
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|line| line["what"].as_str().unwrap().starts_with("probe of"));
+    let probed: Vec<_> =
+        probed.map(|line| (line["what"].as_str().unwrap(), line["state"].as_str().unwrap())).collect();
+    assert_eq!(
+        probed,
+        [
+            ("probe of one", "it said: met"),
+            ("probe of sh", "it ran and ended well"),
+            ("probe of two", "it said: met")
+        ]
+    );
 }

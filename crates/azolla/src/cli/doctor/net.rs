@@ -1,12 +1,15 @@
 //! The doctor's looks at the HTTP server and at peers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use azolla_exchange_membrane::peers::Peers;
-use azolla_protocol::{AzollaType, Clock, IdSource, QueryId, QueryStatus, QueryableType, SubstrateQuery};
+use azolla_exchange_membrane::peers::{Asked, Peers};
+use azolla_protocol::{
+    AzollaType, Clock, IdSource, QueryId, QueryStatus, QueryableType, SubstrateQuery, limits,
+};
 use azolla_substrate::{SystemClock, SystemIds};
 use futures_util::future::join_all;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::Line;
 use crate::{
@@ -84,11 +87,15 @@ pub(super) async fn ask(deployment: Arc<Deployment>) -> Vec<Line> {
             created_at: SystemClock.now(),
         })
         .collect();
-    let asked = join_all(queries.iter().map(|query| peers.ask(query))).await;
+    let limit = Duration::from_millis(deployment.config.limits.get(&limits::PEER_QUERY_MS));
+    let asked = join_all(queries.iter().map(async |query| {
+        timeout(limit, peers.ask(query)).await.unwrap_or_else(|_| Asked::unavailable("it did not answer in time"))
+    }))
+    .await;
     queries.iter().zip(asked).map(|(query, asked)| line(query, asked)).collect()
 }
 
-fn line(query: &SubstrateQuery, asked: azolla_exchange_membrane::peers::Asked) -> Line {
+fn line(query: &SubstrateQuery, asked: Asked) -> Line {
     let (target, source) = (&query.target_azolla_id, &query.source_azolla_id);
     let what = format!("ask {target}");
     let fix = match asked.status {

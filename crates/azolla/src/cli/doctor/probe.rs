@@ -1,15 +1,22 @@
 //! `azolla doctor --probe`: one tiny real request to every provider.
 
-use std::time::Duration;
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
 
 use azolla_diazotroph::provider::{Probe, ProbeFailure};
 use azolla_protocol::{
-    Allowance, AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, Reservation, Spending, Withheld,
-    WorkOrderId,
+    Allowance, AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, IdSource, Reservation, Spending,
+    Withheld, WorkOrderId,
 };
+use azolla_substrate::SystemIds;
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use tokio::time::{Instant, interval_at};
 
 use super::Line;
 use crate::{
+    cli::progress::draw,
     deployment::Deployment,
     home::Home,
     screen::duration,
@@ -22,8 +29,46 @@ const TIME: Duration = Duration::from_secs(120);
 /// What a program is asked.
 const QUESTION: &str = "This is a test of the connection. Answer with the one word OK and change no file.\n";
 
+/// How often the line on a terminal says who is waited for.
+const REDRAWN_EVERY: Duration = Duration::from_secs(1);
+
+/// Asks all providers side by side. Each is told as soon as it is known; they are returned in the order of the
+/// configuration.
+pub(super) async fn all(
+    deployment: &Deployment,
+    tell: impl Fn(&Line) -> io::Result<()>,
+) -> io::Result<Vec<Line>> {
+    let mut waited_for: Vec<&str> = deployment.config.providers.keys().map(String::as_str).collect();
+    let asked = waited_for.iter().copied().enumerate();
+    let mut asked: FuturesUnordered<_> =
+        asked.map(|(place, name)| async move { (place, name, provider(deployment, name).await) }).collect();
+    let (is_watched, began) = (io::stderr().is_terminal(), Instant::now());
+    let mut tick = interval_at(began + REDRAWN_EVERY, REDRAWN_EVERY);
+    let mut known = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            answered = asked.next() => {
+                let Some((place, name, line)) = answered else { break };
+                if is_watched {
+                    draw("");
+                }
+                tell(&line)?;
+                waited_for.retain(|waiting| *waiting != name);
+                known.push((place, line));
+            }
+            _ = tick.tick(), if is_watched => {
+                let time = duration(began.elapsed().as_secs().saturating_mul(1_000));
+                draw(&format!("waiting for {}  {time} of {}", waited_for.join(", "), duration(TIME.as_secs() * 1_000)));
+            }
+        }
+    }
+    known.sort_by_key(|(place, _)| *place);
+    Ok(known.into_iter().map(|(_, line)| line).collect())
+}
+
 /// Asks a provider, and tells what came back. One that answers is no longer waited for.
-pub(super) async fn provider(deployment: &Deployment, name: &str) -> Line {
+async fn provider(deployment: &Deployment, name: &str) -> Line {
     let what = format!("probe of {name}");
     let provider = match make(deployment, name) {
         Ok(provider) => provider,
@@ -61,7 +106,8 @@ async fn program(provider: &dyn Diazotroph) -> Result<String, (String, String)> 
         Ok(directory) => directory,
         Err(error) => return failed(format!("there is no directory to run it in: {error}")),
     };
-    let id = WorkOrderId::new("wo-probe").expect("a good id");
+    // A name of its own: others are asked at the same time.
+    let id = WorkOrderId::new(format!("wo-probe-{}", SystemIds::default().body())).expect("a good id");
     let request = GenerationRequest {
         work_order_id: &id,
         claim_version: 0,

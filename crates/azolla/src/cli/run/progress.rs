@@ -1,7 +1,7 @@
 //! What is under way: one line on a terminal, redrawn about once a second; elsewhere one plain line per step.
 
 use std::{
-    io::{IsTerminal, Write},
+    io::IsTerminal,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -10,7 +10,10 @@ use azolla_control_plane::{Activity, WorkerContext};
 use azolla_protocol::{ObjectiveId, ObjectiveStatus};
 use tokio::{sync::Notify, task::JoinHandle};
 
-use crate::screen::{duration, plain, remark};
+use crate::{
+    cli::progress::draw,
+    screen::{duration, remark},
+};
 
 /// What is under way, as far as the roles have told.
 #[derive(Default)]
@@ -64,7 +67,7 @@ impl Progress {
                     // Nothing is under way: nothing is drawn, and nothing wakes up.
                     None => progress.told.notified().await,
                     Some(line) => {
-                        write(&line);
+                        draw(&line);
                         tokio::select! {
                             _ = tick.tick() => {}
                             () = progress.told.notified() => {}
@@ -102,7 +105,7 @@ impl Progress {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.retain(|step| !over.contains(&step.activity.objective_id));
         if steps.is_empty() {
-            write("");
+            draw("");
         }
     }
 }
@@ -130,16 +133,7 @@ impl Drawing {
         if let Some(task) = self.0 {
             task.abort();
             let _ = task.await;
-            write("");
+            draw("");
         }
     }
-}
-
-/// Replaces the line. A terminal that went away is no reason to stop the work.
-fn write(line: &str) {
-    const COLUMNS_MAX: usize = 100;
-    let line: String = plain(line).chars().take(COLUMNS_MAX).collect();
-    let mut out = std::io::stderr();
-    let _ = write!(out, "\r\x1b[K{line}");
-    let _ = out.flush();
 }

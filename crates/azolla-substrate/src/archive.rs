@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 use azolla_protocol::{
     Artifact, AzollaId, AzollaType, CandidateResolution, CaptureBuffer, ContextSnapshot, DOCUMENT_BYTES_MAX,
     Event, GateEvidence, JournalEntry, Objective, OutputBundle, PauseState, RunRecord, SessionManifest,
-    UsageRecord, Validated, Workorder, canonical,
+    Timestamp, UsageRecord, Validated, Workorder, canonical,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
@@ -88,7 +88,7 @@ macro_rules! store_columns {
 store_columns! {
     ObjectiveColumns { version: u64, todo_entry: u64, waiting: bool, pause_key: Option<String>, }
     VersionColumns { version: u64, }
-    CaptureColumns { attempts: u64, }
+    CaptureColumns { attempts: u64, attempts_before: u64, held: bool, }
     EventColumns { entry: Option<u64>, claim_count: u64, }
     SnapshotColumns { objective_version: u64, }
     WorkorderColumns {
@@ -96,8 +96,9 @@ store_columns! {
     }
     PauseColumns {
         pause_key: String, work_order_id: Option<String>, event_id: Option<String>,
-        local_objective_id: Option<String>,
+        local_objective_id: Option<String>, urgency: Option<u64>,
     }
+    SnoozeColumns { azolla_id: AzollaId, objective_id: azolla_protocol::ObjectiveId, until: Timestamp, }
     ManifestColumns { work_order_id: azolla_protocol::WorkOrderId, }
     CandidateColumns { output_id: azolla_protocol::OutputId, candidate_index: u64, }
     JournalColumns { commit_id: Option<azolla_protocol::CommitId>, }
@@ -140,7 +141,9 @@ const SECTIONS: &[(&str, &str, WriteLine)] = &[
     }),
     ("capture_buffer", tasks::sql::ALL_CAPTURES, |kind, row| {
         let stored = rows::read_capture(row)?;
-        line(kind, &text(&stored.capture)?, &CaptureColumns { attempts: stored.attempts })
+        let (attempts, attempts_before) = (stored.attempts, stored.attempts_before);
+        let columns = CaptureColumns { attempts, attempts_before, held: stored.held };
+        line(kind, &text(&stored.capture)?, &columns)
     }),
     ("event", sql::ALL_EVENTS, |kind, row| {
         let stored = rows::read_event(row)?;
@@ -171,8 +174,13 @@ const SECTIONS: &[(&str, &str, WriteLine)] = &[
             work_order_id: owned(2)?,
             event_id: owned(3)?,
             local_objective_id: owned(4)?,
+            urgency: row.number_or_null(9)?,
         };
         line(kind, row.text(0)?, &columns)
+    }),
+    ("snooze", tasks::sql::ALL_SNOOZES, |kind, row| {
+        let (azolla_id, objective_id) = (row.parsed(0)?, row.parsed(1)?);
+        line(kind, "null", &SnoozeColumns { azolla_id, objective_id, until: row.parsed(2)? })
     }),
     ("session_manifest", tasks::sql::ALL_MANIFESTS, |kind, row| {
         line(kind, row.text(0)?, &ManifestColumns { work_order_id: row.parsed(2)? })
@@ -328,7 +336,10 @@ fn load_statement(
         "capture_buffer" => {
             let (capture, columns) = (document::<CaptureBuffer>(line)?, columns::<CaptureColumns>(line)?);
             own::<CaptureBuffer>(identity, &capture.azolla_id)?;
-            Statement::new(tasks::sql::INSERT_CAPTURE, rows::capture(&capture, columns.attempts))
+            Statement::new(
+                tasks::sql::INSERT_CAPTURE,
+                rows::capture(&capture, columns.attempts, columns.attempts_before, columns.held),
+            )
         }
         "event" => {
             let (event, columns) = (document::<Event>(line)?, columns::<EventColumns>(line)?);
@@ -356,14 +367,19 @@ fn load_statement(
         "usage_record" => Statement::new(sql::INSERT_USAGE, rows::usage(&document::<UsageRecord>(line)?)),
         "pause_state" => {
             let columns: PauseColumns = columns(line)?;
-            let values = rows::pause_values(
-                &columns.pause_key,
-                &document::<PauseState>(line)?,
-                columns.work_order_id.as_deref(),
-                columns.event_id.as_deref(),
-                columns.local_objective_id.as_deref(),
-            );
+            let ends = rows::PauseEnds {
+                work_order_id: columns.work_order_id.as_deref(),
+                event_id: columns.event_id.as_deref(),
+                local_objective_id: columns.local_objective_id.as_deref(),
+                urgency: columns.urgency,
+            };
+            let values = rows::pause_values(&columns.pause_key, &document::<PauseState>(line)?, &ends);
             Statement::new(sql::INSERT_PAUSE, values)
+        }
+        "snooze" => {
+            let columns: SnoozeColumns = bare_columns(line)?;
+            let (azolla_id, objective_id) = (columns.azolla_id.as_str(), columns.objective_id.as_str());
+            Statement::new(tasks::sql::SNOOZE, [azolla_id.into(), objective_id.into(), columns.until.into()])
         }
         "session_manifest" => {
             let (manifest, columns) = (document::<SessionManifest>(line)?, columns::<ManifestColumns>(line)?);

@@ -1,9 +1,10 @@
 //! What one transaction writes, as a plain value.
 
 use azolla_protocol::{
-    Actor, CandidateResolution, CaptureBuffer, CaptureId, CommitId, ContextSnapshot, Event, EventId,
-    GateEvidence, Objective, ObjectiveStatus, OutputBundle, OutputId, OwnerId, PauseState, ProcessedReason,
-    ResourceRef, RunRecord, SessionManifest, Timestamp, UsageRecord, Validated, WorkOrderId, Workorder,
+    Actor, AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CommitId, ContextSnapshot, Event,
+    EventId, GateEvidence, Objective, ObjectiveId, ObjectiveStatus, OutputBundle, OutputId, OwnerId,
+    PauseState, ProcessedReason, ResourceRef, RunRecord, SessionManifest, Timestamp, UsageRecord, Validated,
+    WorkOrderId, Workorder,
     lifecycle::{ObjectiveStep, is_archived},
 };
 
@@ -103,7 +104,7 @@ pub enum Write {
     },
     /// A new capture.
     InsertCapture(Validated<CaptureBuffer>),
-    /// PENDING -> PROCESSED (S-4).
+    /// PENDING -> PROCESSED (S-4): by the gate under its claim, or by the operator by hand.
     ProcessCapture {
         /// The capture.
         capture_id: CaptureId,
@@ -112,14 +113,21 @@ pub enum Write {
     },
     /// One more triage attempt on a capture (W-2).
     CountAttempt(CaptureId),
+    /// A PENDING capture waits for the operator (O-1). By the gate under a workorder's claim, or by the Scheduler
+    /// under an event's.
+    HoldCapture(CaptureId),
+    /// The operator asks for further attempts on a PENDING capture: it is no longer held, and what was used up so far
+    /// does not count (W-2).
+    RetryCapture(CaptureId),
     /// A new event. A second one for the same entry or attempt is refused under W-1 or W-2.
     EmitEvent {
         /// The event, unprocessed.
         event: Validated<Event>,
-        /// The TODO entry number or the capture's attempt; none for MANIFEST_REQUESTED.
+        /// The TODO entry number, or which event of its capture this is; none for MANIFEST_REQUESTED.
         entry: Option<u64>,
     },
-    /// `processed` from false to true (W-6). Needs the event's claim.
+    /// `processed` from false to true (W-6). Needs the event's claim. In a TASK_MGMT azolla, BLOCKED holds the capture
+    /// that the event is about, so that no further one follows until the operator asks for it (O-1, W-2).
     ProcessEvent {
         /// The event.
         event_id: EventId,
@@ -165,6 +173,15 @@ pub enum Write {
         manifest: Validated<SessionManifest>,
         /// The workorder that yielded it.
         work_order_id: WorkOrderId,
+    },
+    /// The operator moves the deadline of an objective, here or in another azolla; the last word counts (D-1).
+    Snooze {
+        /// Whose objective it is.
+        azolla_id: AzollaId,
+        /// The objective.
+        objective_id: ObjectiveId,
+        /// The deadline is not before this.
+        until: Timestamp,
     },
     /// The candidates of a triage bundle, in the commit of the gate that passed it and after its run_record: from
     /// here on the bundle waits for the operator (O-3). Needs the workorder's claim.
@@ -215,8 +232,13 @@ pub enum PauseKey {
     Workorder(WorkOrderId),
     /// An event that yielded no workorder.
     Event(EventId),
-    /// A deadline that passed (D-1). The pause_state names the azolla and the objective.
-    Deadline(Timestamp),
+    /// A deadline that passed (D-1), by the Deadline Monitor alone. The pause_state names the azolla and the objective.
+    Deadline {
+        /// The deadline.
+        at: Timestamp,
+        /// How urgent the objective was: within 24 hours only a more urgent one is recorded, with a lower number.
+        urgency: u8,
+    },
 }
 
 /// What became of a commit that no error stopped.

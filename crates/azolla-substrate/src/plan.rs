@@ -144,7 +144,7 @@ fn fence_step(fence: &Fence) -> Step {
 
 pub(crate) struct Planner<'a> {
     pub(crate) commit: &'a Commit,
-    identity: &'a Identity,
+    pub(crate) identity: &'a Identity,
     steps: Vec<Step>,
     rows: Vec<JournalRow>,
 }
@@ -158,6 +158,8 @@ impl Planner<'_> {
             Write::InsertCapture(capture) => self.insert_capture(capture),
             Write::ProcessCapture { capture_id, at } => self.process_capture(capture_id, *at),
             Write::CountAttempt(capture_id) => self.count_attempt(capture_id),
+            Write::HoldCapture(capture_id) => self.hold_capture(capture_id),
+            Write::RetryCapture(capture_id) => self.retry_capture(capture_id),
             Write::EmitEvent { event, entry } => {
                 self.same_azolla::<azolla_protocol::Event>(&event.azolla_id)?;
                 if event.processed {
@@ -172,6 +174,9 @@ impl Planner<'_> {
                 self.needs_claim(&event_id.into())?;
                 let values = [reason.as_str().into(), event_id.as_str().into()];
                 self.push("event", Statement::new(sql::PROCESS_EVENT, values), CHANGED);
+                if *reason == ProcessedReason::Blocked && self.identity.azolla_type == AzollaType::TaskMgmt {
+                    self.hold_capture_of(event_id);
+                }
                 self.note(JournalStep::Process, "event", event_id.as_str()).to(*reason);
                 Ok(())
             }
@@ -216,6 +221,7 @@ impl Planner<'_> {
             Write::InsertManifest { manifest, work_order_id } => {
                 self.insert_manifest(manifest, work_order_id)
             }
+            Write::Snooze { azolla_id, objective_id, until } => self.snooze(azolla_id, objective_id, *until),
             Write::OpenCandidates { output_id, work_order_id, count } => {
                 self.open_candidates(output_id, work_order_id, *count)
             }
@@ -407,10 +413,13 @@ impl Planner<'_> {
         match key {
             PauseKey::Workorder(id) => self.needs_claim(&id.into())?,
             PauseKey::Event(id) => self.needs_claim(&id.into())?,
-            PauseKey::Deadline(_) => {}
+            PauseKey::Deadline { .. } if self.commit.actor == Actor::DeadlineMonitor => {}
+            PauseKey::Deadline { .. } => {
+                return Err(malformed("only the deadline monitor records a deadline"));
+            }
         }
         let local = pause.azolla_id == self.identity.azolla_id;
-        if !local && !matches!(key, PauseKey::Deadline(_)) {
+        if !local && !matches!(key, PauseKey::Deadline { .. }) {
             self.same_azolla::<azolla_protocol::PauseState>(&pause.azolla_id)?;
         }
         let (pause_key, insert) = rows::pause(key, pause, local);

@@ -48,7 +48,12 @@ pub(crate) fn objective(
     ])
 }
 
-pub(crate) fn capture(capture: &CaptureBuffer, attempts: u64) -> [Cell; 8] {
+pub(crate) fn capture(
+    capture: &CaptureBuffer,
+    attempts: u64,
+    attempts_before: u64,
+    held: bool,
+) -> [Cell; 10] {
     [
         capture.capture_id.as_str().into(),
         capture.azolla_id.as_str().into(),
@@ -58,6 +63,8 @@ pub(crate) fn capture(capture: &CaptureBuffer, attempts: u64) -> [Cell; 8] {
         capture.created_at.into(),
         capture.updated_at.into(),
         attempts.into(),
+        attempts_before.into(),
+        held.into(),
     ]
 }
 
@@ -127,26 +134,41 @@ pub(crate) fn usage(usage: &Validated<UsageRecord>) -> [Cell; 4] {
 }
 
 /// Returns the pause_key, which is the first value too.
-pub(crate) fn pause(key: &PauseKey, pause: &Validated<PauseState>, local: bool) -> (String, [Cell; 9]) {
-    let (pause_key, work_order_id, event_id) = match key {
-        PauseKey::Workorder(id) => (format!("workorder:{id}"), Some(id.as_str()), None),
-        PauseKey::Event(id) => (format!("event:{id}"), None, Some(id.as_str())),
-        PauseKey::Deadline(at) => {
-            (format!("deadline:{}:{}:{at}", pause.azolla_id, pause.objective_id), None, None)
+pub(crate) fn pause(key: &PauseKey, pause: &Validated<PauseState>, local: bool) -> (String, [Cell; 10]) {
+    let mut ends =
+        PauseEnds { local_objective_id: local.then(|| pause.objective_id.as_str()), ..PauseEnds::default() };
+    let pause_key = match key {
+        PauseKey::Workorder(id) => {
+            ends.work_order_id = Some(id.as_str());
+            format!("workorder:{id}")
+        }
+        PauseKey::Event(id) => {
+            ends.event_id = Some(id.as_str());
+            format!("event:{id}")
+        }
+        PauseKey::Deadline { at, urgency } => {
+            ends.urgency = Some(u64::from(*urgency));
+            format!("deadline:{}:{}:{at}", pause.azolla_id, pause.objective_id)
         }
     };
-    let local_objective_id = local.then(|| pause.objective_id.as_str());
-    let values = pause_values(&pause_key, pause, work_order_id, event_id, local_objective_id);
+    let values = pause_values(&pause_key, pause, &ends);
     (pause_key, values)
+}
+
+/// The store-only columns of a pause_state: what it ends.
+#[derive(Default)]
+pub(crate) struct PauseEnds<'a> {
+    pub(crate) work_order_id: Option<&'a str>,
+    pub(crate) event_id: Option<&'a str>,
+    pub(crate) local_objective_id: Option<&'a str>,
+    pub(crate) urgency: Option<u64>,
 }
 
 pub(crate) fn pause_values(
     pause_key: &str,
     pause: &Validated<PauseState>,
-    work_order_id: Option<&str>,
-    event_id: Option<&str>,
-    local_objective_id: Option<&str>,
-) -> [Cell; 9] {
+    ends: &PauseEnds<'_>,
+) -> [Cell; 10] {
     [
         pause_key.into(),
         pause.objective_id.as_str().into(),
@@ -154,9 +176,10 @@ pub(crate) fn pause_values(
         pause.reason.as_str().into(),
         pause.created_at.into(),
         pause.document().into(),
-        work_order_id.into(),
-        event_id.into(),
-        local_objective_id.into(),
+        ends.work_order_id.into(),
+        ends.event_id.into(),
+        ends.local_objective_id.into(),
+        ends.urgency.into(),
     ]
 }
 
@@ -237,6 +260,8 @@ pub(crate) fn read_capture(row: &Row) -> Result<StoredCapture, SubstrateError> {
             updated_at: row.parsed(6)?,
         },
         attempts: row.number(7)?,
+        attempts_before: row.number(8)?,
+        held: row.flag(9)?,
     })
 }
 

@@ -128,8 +128,8 @@ pub(crate) const INSERT_EVIDENCE: &str = "
 
 pub(crate) const INSERT_PAUSE: &str = "
     INSERT INTO pause_state (pause_key, objective_id, azolla_id, reason, created_at, document, work_order_id,
-        event_id, local_objective_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        event_id, local_objective_id, urgency)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
 pub(crate) const POINT_TO_PAUSE: &str = "UPDATE objective SET pause_key = $1 WHERE objective_id = $2";
 
@@ -364,7 +364,7 @@ pub(crate) const ALL_USAGE: &str = "
     ORDER BY work_order_id, claim_version";
 pub(crate) const ALL_PAUSES: &str = "
     SELECT document, pause_key, work_order_id, event_id, local_objective_id, objective_id, azolla_id, reason,
-        created_at
+        created_at, urgency
     FROM pause_state ORDER BY pause_key";
 pub(crate) const ALL_JOURNAL: &str = concat!("SELECT ", journal_columns!(), " FROM journal ORDER BY seq");
 

@@ -2,6 +2,7 @@
 //! in SQL where two tables must agree, in the journal's own order for what happened over time.
 
 mod candidates;
+mod deadlines;
 mod documents;
 mod timeline;
 

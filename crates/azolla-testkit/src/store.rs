@@ -125,7 +125,7 @@ impl TestStore {
     pub async fn clear(&self) {
         let Place::Database(_) = self.place else { panic!("a file is made anew") };
         self.clock.advance(ManualClock::default().now().as_millisecond() - self.clock.now().as_millisecond());
-        let tables = "claim_record, candidate_resolution, candidate, session_manifest, pause_state, usage_record, \
+        let tables = "claim_record, candidate_resolution, candidate, session_manifest, snooze, pause_state, usage_record, \
              gate_evidence, run_record, output_bundle, workorder, context_snapshot, event, capture_buffer, \
              objective_version, objective, journal";
         let delete: String = tables.split(", ").map(|table| format!("DELETE FROM {table};")).collect();

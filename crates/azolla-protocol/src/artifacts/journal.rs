@@ -111,6 +111,10 @@ named_enum! {
         Edit = "EDIT",
         /// An attempt was counted.
         Attempt = "ATTEMPT",
+        /// A capture was held for the operator.
+        Hold = "HOLD",
+        /// The operator asked for further attempts on a capture.
+        Retry = "RETRY",
     }
 }
 

@@ -86,7 +86,10 @@ CREATE TABLE capture_buffer (
     created_at   TEXT COLLATE "C" NOT NULL,
     updated_at   TEXT COLLATE "C" NOT NULL,
 
-    attempts     BIGINT NOT NULL CHECK (attempts >= 0)
+    attempts        BIGINT NOT NULL CHECK (attempts >= 0),
+    attempts_before BIGINT NOT NULL
+                    CONSTRAINT "capture_buffer.attempts_before W-2" CHECK (attempts_before BETWEEN 0 AND attempts),
+    held            BIGINT NOT NULL CHECK (held IN (0, 1))
 );
 CREATE INDEX capture_pending ON capture_buffer (created_at, capture_id) WHERE status = 'PENDING';
 
@@ -205,11 +208,23 @@ CREATE TABLE pause_state (
                        CONSTRAINT "pause_state.event_id A-3" REFERENCES event (event_id),
     local_objective_id TEXT COLLATE "C"
                        CONSTRAINT "pause_state.objective_id A-3 local" REFERENCES objective (objective_id),
+    urgency            BIGINT,
+    CONSTRAINT "pause_state.urgency D-1" CHECK ((urgency IS NOT NULL) = (work_order_id IS NULL AND event_id IS NULL)
+        AND (urgency IS NULL OR urgency BETWEEN 0 AND 4)),
     CONSTRAINT "pause_state.pause_key A-3" CHECK (work_order_id IS NULL OR event_id IS NULL),
     CONSTRAINT "pause_state.objective_id A-3" CHECK ((local_objective_id IS NOT NULL AND local_objective_id = objective_id)
         OR (local_objective_id IS NULL AND work_order_id IS NULL AND event_id IS NULL))
 );
+CREATE INDEX pause_deadline ON pause_state (azolla_id, objective_id, created_at) WHERE urgency IS NOT NULL;
 ALTER TABLE objective ADD CONSTRAINT "objective.pause_key A-6" FOREIGN KEY (pause_key) REFERENCES pause_state (pause_key);
+
+CREATE TABLE snooze (
+    azolla_id    TEXT COLLATE "C" NOT NULL,
+    objective_id TEXT COLLATE "C" NOT NULL,
+    until        TEXT COLLATE "C" NOT NULL,
+    CONSTRAINT "snooze.objective_id D-1" PRIMARY KEY (azolla_id, objective_id)
+);
+CREATE INDEX snooze_until ON snooze (until);
 
 CREATE TABLE session_manifest (
     manifest_id   TEXT COLLATE "C" CONSTRAINT "session_manifest.manifest_id A-1" PRIMARY KEY,
@@ -305,7 +320,7 @@ BEGIN
                                    'event.event_id A-2', 'context_snapshot.document A-2', 'workorder.work_order_id A-2',
                                    'output_bundle.document A-2', 'run_record.document A-2',
                                    'gate_evidence.document A-2', 'usage_record.document A-2',
-                                   'pause_state.document A-2',
+                                   'pause_state.document A-2', 'snooze.until A-2',
                                    'session_manifest.document A-2', 'candidate.candidate_index A-2',
                                    'candidate_resolution.outcome A-2',
                                    'claim_record.claim_version C-2', 'journal.seq A-2'] LOOP
@@ -372,6 +387,29 @@ BEGIN
 END $$;
 CREATE TRIGGER pause_state_insert BEFORE INSERT ON pause_state FOR EACH ROW EXECUTE FUNCTION pause_state_links();
 
+-- D-1: of two deadlines of an objective within 24 hours, the later one is more urgent. Whichever of them comes first:
+-- so an import can bring them in any order, and two monitors whose clocks differ cannot get both in. The lock lets the
+-- second of two at once see the first.
+CREATE FUNCTION pause_state_deadline() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended(
+        'azolla deadline ' || TG_TABLE_SCHEMA || ' ' || NEW.azolla_id || ' ' || NEW.objective_id, 0));
+    IF NOT EXISTS (SELECT 1 FROM pause_state WHERE pause_key = NEW.pause_key)
+       AND EXISTS (SELECT 1 FROM pause_state AS other
+            WHERE other.azolla_id = NEW.azolla_id AND other.objective_id = NEW.objective_id
+              AND other.urgency IS NOT NULL
+              AND other.created_at > azolla_plus(NEW.created_at, -86400000)
+              AND other.created_at < azolla_plus(NEW.created_at, 86400000)
+              AND CASE WHEN other.created_at < NEW.created_at THEN other.urgency <= NEW.urgency
+                       WHEN other.created_at > NEW.created_at THEN NEW.urgency <= other.urgency
+                       ELSE true END) THEN
+        PERFORM azolla_refuse('pause_state.created_at D-1', 'is within 24 hours of another deadline of this objective');
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER pause_state_deadline BEFORE INSERT ON pause_state FOR EACH ROW
+    WHEN (NEW.urgency IS NOT NULL) EXECUTE FUNCTION pause_state_deadline();
+
 -- Mutable artifacts: what may change, and how. The conditions are in WHEN, so that a lawful change calls nothing.
 CREATE TRIGGER objective_status BEFORE UPDATE ON objective FOR EACH ROW
     WHEN (NEW.status <> OLD.status AND (OLD.objective_type <> 'TICKET' OR OLD.status || '>' || NEW.status NOT IN (
@@ -426,6 +464,9 @@ CREATE TRIGGER capture_buffer_status BEFORE UPDATE ON capture_buffer FOR EACH RO
 CREATE TRIGGER capture_buffer_attempts BEFORE UPDATE ON capture_buffer FOR EACH ROW
     WHEN (NEW.attempts < OLD.attempts)
     EXECUTE FUNCTION azolla_never('capture_buffer.attempts W-2', 'only grows');
+CREATE TRIGGER capture_buffer_before BEFORE UPDATE ON capture_buffer FOR EACH ROW
+    WHEN (NEW.attempts_before < OLD.attempts_before OR NEW.attempts_before > NEW.attempts)
+    EXECUTE FUNCTION azolla_never('capture_buffer.attempts_before W-2', 'only grows, up to attempts');
 
 CREATE TRIGGER event_processed BEFORE UPDATE OF event_id, type, resource_id, azolla_id, created_at, processed,
                                                 processed_reason, processed_at, entry ON event
@@ -510,6 +551,10 @@ CREATE TRIGGER candidate_resolution_once BEFORE UPDATE ON candidate_resolution F
     WHEN (OLD.outcome = 'PROMOTED' OR (OLD.outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')
           OR NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index)
     EXECUTE FUNCTION azolla_never('candidate_resolution.outcome TF-8', 'is recorded already');
+
+CREATE TRIGGER snooze_fixed BEFORE UPDATE ON snooze FOR EACH ROW
+    WHEN (NEW.azolla_id <> OLD.azolla_id OR NEW.objective_id <> OLD.objective_id)
+    EXECUTE FUNCTION azolla_never('snooze.objective_id D-1', 'is fixed');
 
 CREATE TRIGGER claim_record_fixed BEFORE UPDATE ON claim_record FOR EACH ROW
     WHEN (NEW.resource_type <> OLD.resource_type OR NEW.resource_id <> OLD.resource_id)

@@ -72,7 +72,12 @@ CREATE TABLE capture_buffer (
     created_at   TEXT NOT NULL,
     updated_at   TEXT NOT NULL,
 
-    attempts     INTEGER NOT NULL CHECK (attempts >= 0)
+    attempts        INTEGER NOT NULL CHECK (attempts >= 0),
+    -- What was used up before the operator last asked for more: the limit counts from there (W-2).
+    attempts_before INTEGER NOT NULL
+                    CONSTRAINT "capture_buffer.attempts_before W-2" CHECK (attempts_before BETWEEN 0 AND attempts),
+    -- Whether the operator acts next (O-1).
+    held            INTEGER NOT NULL CHECK (held IN (0, 1))
 ) STRICT;
 CREATE INDEX capture_pending ON capture_buffer (created_at, capture_id) WHERE status = 'PENDING';
 
@@ -185,12 +190,26 @@ CREATE TABLE pause_state (
     event_id           TEXT REFERENCES event (event_id),
     -- Null only for a deadline of another azolla's objective, which is not stored here.
     local_objective_id TEXT REFERENCES objective (objective_id),
+    -- How urgent the objective was whose deadline passed; null unless it is a deadline's.
+    urgency            INTEGER,
+    CONSTRAINT "pause_state.urgency D-1" CHECK ((urgency IS NOT NULL) = (work_order_id IS NULL AND event_id IS NULL)
+        AND (urgency IS NULL OR urgency BETWEEN 0 AND 4)),
     CONSTRAINT "pause_state.pause_key A-3" CHECK (work_order_id IS NULL OR event_id IS NULL),
     CONSTRAINT "pause_state.objective_id A-3" CHECK ((local_objective_id IS NOT NULL AND local_objective_id = objective_id)
         OR (local_objective_id IS NULL AND work_order_id IS NULL AND event_id IS NULL))
 ) STRICT;
 CREATE UNIQUE INDEX pause_of_workorder ON pause_state (work_order_id) WHERE work_order_id IS NOT NULL;
 CREATE UNIQUE INDEX pause_of_event ON pause_state (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX pause_deadline ON pause_state (azolla_id, objective_id, created_at) WHERE urgency IS NOT NULL;
+
+-- Until when the deadline of an objective, here or in another azolla, is moved (D-1). The last word counts.
+CREATE TABLE snooze (
+    azolla_id    TEXT NOT NULL,
+    objective_id TEXT NOT NULL,
+    until        TEXT NOT NULL,
+    PRIMARY KEY (azolla_id, objective_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX snooze_until ON snooze (until);
 
 CREATE TABLE session_manifest (
     manifest_id   TEXT NOT NULL PRIMARY KEY,
@@ -330,6 +349,21 @@ BEGIN
     SELECT RAISE(ABORT, 'pause_state.objective_id A-3 does not exist')
         WHERE NEW.local_objective_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM objective WHERE objective_id = NEW.local_objective_id);
 END;
+-- D-1: of two deadlines of an objective within 24 hours, the later one is more urgent. Whichever of them comes first:
+-- so an import can bring them in any order, and two monitors whose clocks differ cannot get both in.
+CREATE TRIGGER pause_state_deadline BEFORE INSERT ON pause_state WHEN NEW.urgency IS NOT NULL
+BEGIN
+    SELECT RAISE(ABORT, 'pause_state.created_at D-1 is within 24 hours of another deadline of this objective')
+        WHERE NOT EXISTS (SELECT 1 FROM pause_state WHERE pause_key = NEW.pause_key)
+          AND EXISTS (SELECT 1 FROM pause_state AS other
+            WHERE other.azolla_id = NEW.azolla_id AND other.objective_id = NEW.objective_id
+              AND other.urgency IS NOT NULL
+              AND other.created_at > strftime('%Y-%m-%dT%H:%M:%fZ', NEW.created_at, '-24 hours')
+              AND other.created_at < strftime('%Y-%m-%dT%H:%M:%fZ', NEW.created_at, '+24 hours')
+              AND CASE WHEN other.created_at < NEW.created_at THEN other.urgency <= NEW.urgency
+                       WHEN other.created_at > NEW.created_at THEN NEW.urgency <= other.urgency
+                       ELSE 1 END);
+END;
 CREATE TRIGGER pause_state_update BEFORE UPDATE ON pause_state
 BEGIN SELECT RAISE(ABORT, 'pause_state.document A-1 is immutable'); END;
 CREATE TRIGGER pause_state_delete BEFORE DELETE ON pause_state
@@ -465,6 +499,8 @@ BEGIN
     SELECT RAISE(ABORT, 'capture_buffer.status S-4 goes from PENDING to PROCESSED once')
         WHERE OLD.status = 'PROCESSED' AND NEW.status <> 'PROCESSED';
     SELECT RAISE(ABORT, 'capture_buffer.attempts W-2 only grows') WHERE NEW.attempts < OLD.attempts;
+    SELECT RAISE(ABORT, 'capture_buffer.attempts_before W-2 only grows, up to attempts')
+        WHERE NEW.attempts_before < OLD.attempts_before OR NEW.attempts_before > NEW.attempts;
 END;
 CREATE TRIGGER capture_buffer_delete BEFORE DELETE ON capture_buffer
 BEGIN SELECT RAISE(ABORT, 'capture_buffer.capture_id A-2 is never deleted'); END;
@@ -578,6 +614,12 @@ WHEN OLD.outcome = 'PROMOTED' OR (OLD.outcome <> 'DEFERRED' AND NEW.outcome <> '
 BEGIN SELECT RAISE(ABORT, 'candidate_resolution.outcome TF-8 is recorded already'); END;
 CREATE TRIGGER candidate_resolution_delete BEFORE DELETE ON candidate_resolution
 BEGIN SELECT RAISE(ABORT, 'candidate_resolution.outcome A-2 is never deleted'); END;
+
+CREATE TRIGGER snooze_update BEFORE UPDATE ON snooze
+WHEN NEW.azolla_id <> OLD.azolla_id OR NEW.objective_id <> OLD.objective_id
+BEGIN SELECT RAISE(ABORT, 'snooze.objective_id D-1 is fixed'); END;
+CREATE TRIGGER snooze_delete BEFORE DELETE ON snooze
+BEGIN SELECT RAISE(ABORT, 'snooze.until A-2 is never deleted'); END;
 
 CREATE TRIGGER claim_record_insert BEFORE INSERT ON claim_record
 WHEN EXISTS (SELECT 1 FROM claim_record

@@ -87,6 +87,13 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::OPEN_WORKORDERS, &["'CREATED'"], &["workorder.stream_slot W-4 unique"]),
     (shared::UNPROCESSED_EVENTS, &["'TICKET_READY'", "10"], &["event_open"]),
     (tasks::PENDING_CAPTURES, &["2", "10"], &["capture_pending"]),
+    (tasks::CAPTURES_AWAITING_EVENT, &["2", "10"], &["capture_pending", "workorder.stream_slot W-4 unique"]),
+    (tasks::FRESH_CAPTURES, &["10"], &["capture_pending"]),
+    (tasks::CAPTURES, &["'~'", "NULL", "10"], &["capture_buffer.capture_id A-2"]),
+    (tasks::CAPTURES_PENDING, &["''", "10"], &["capture_pending"]),
+    (tasks::COUNT_PENDING, &[], &["capture_pending"]),
+    (tasks::LATEST_DEADLINE, &["'az-x'", "'obj-1'"], &["pause_deadline"]),
+    (tasks::DEADLINES, &["3"], &["pause_deadline"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["10"], &["objective_todo"]),
     (shared::OBJECTIVES_RESTING, &["10"], &["objective_resting"]),
     (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),
@@ -148,10 +155,10 @@ const HISTORY: &str = "
     INSERT INTO context_snapshot SELECT 'snap-' || n, 'obj-' || n, 'x', '{}', 1 FROM generate_series(1, 5000) AS n;
     INSERT INTO workorder SELECT 'wo-' || n, 'obj-' || n, 'PATCH_DIAZOTROPH', 'snap-' || n, NULL, 1, 'EXECUTED', 'x',
         'evt-' || n, 0, 0, NULL FROM generate_series(1, 5000) AS n;
-    INSERT INTO capture_buffer SELECT 'cap-' || n, 'az-x', 'x', 'x', 'PROCESSED', 'x', 'x', 1
+    INSERT INTO capture_buffer SELECT 'cap-' || n, 'az-x', 'x', 'x', 'PROCESSED', 'x', 'x', 1, 0, 0
     FROM generate_series(1, 5000) AS n;
     INSERT INTO pause_state SELECT 'workorder:wo-' || n, 'obj-' || n, 'az-x', 'RUN_COMPLETE', 'x', '{}', 'wo-' || n,
-        NULL, 'obj-' || n FROM generate_series(1, 5000) AS n;
+        NULL, 'obj-' || n, NULL FROM generate_series(1, 5000) AS n;
     INSERT INTO journal (at, actor, step, resource_type, resource_id, commit_id)
     SELECT 'x', 'GATE', 'GATE', 'workorder', 'wo-' || n, 'com-' || n FROM generate_series(1, 5000) AS n;
     ANALYZE objective, event, context_snapshot, workorder, capture_buffer, pause_state, journal;

@@ -4,4 +4,4 @@ mod plan;
 mod read;
 pub(crate) mod sql;
 
-pub use read::StoredCapture;
+pub use read::{CaptureFilter, DeadlinePause, Snooze, StoredCapture};

@@ -1,8 +1,8 @@
 //! The writes of task management, as statements.
 
 use azolla_protocol::{
-    Actor, CandidateResolution, CaptureBuffer, CaptureId, JournalStep, OutputId, SessionManifest, Timestamp,
-    Validated, WorkOrderId,
+    Actor, AzollaId, CandidateResolution, CaptureBuffer, CaptureId, EventId, JournalStep, ObjectiveId,
+    OutputId, ResourceType, SessionManifest, Timestamp, Validated, WorkOrderId,
 };
 
 use super::sql;
@@ -19,7 +19,7 @@ impl Planner<'_> {
         capture: &Validated<CaptureBuffer>,
     ) -> Result<(), SubstrateError> {
         self.same_azolla::<CaptureBuffer>(&capture.azolla_id)?;
-        let values = rows::capture(capture, 0);
+        let values = rows::capture(capture, 0, 0, false);
         self.push("capture_buffer", Statement::new(sql::INSERT_CAPTURE, values), Expect::Any);
         self.note(JournalStep::Insert, "capture_buffer", capture.capture_id.as_str()).to(capture.status);
         Ok(())
@@ -30,8 +30,13 @@ impl Planner<'_> {
         capture_id: &CaptureId,
         at: Timestamp,
     ) -> Result<(), SubstrateError> {
-        if self.commit.actor != Actor::Operator {
-            self.needs_any_claim()?;
+        match (self.commit.actor, self.claimed()) {
+            (Actor::Operator, _) | (Actor::Gate, Some(ResourceType::Workorder)) => {}
+            _ => {
+                return Err(malformed(
+                    "a capture is processed by the gate under its claim, or by the operator",
+                ));
+            }
         }
         let values = [at.into(), capture_id.as_str().into()];
         self.push("capture_buffer", Statement::new(sql::PROCESS_CAPTURE, values), CHANGED);
@@ -48,6 +53,37 @@ impl Planner<'_> {
         Ok(())
     }
 
+    pub(crate) fn hold_capture(&mut self, capture_id: &CaptureId) -> Result<(), SubstrateError> {
+        match (self.commit.actor, self.claimed()) {
+            (Actor::Gate, Some(ResourceType::Workorder)) | (Actor::Scheduler, Some(ResourceType::Event)) => {}
+            _ => return Err(malformed("a capture is held by the gate or the scheduler, under its claim")),
+        }
+        let values = [capture_id.as_str().into()];
+        self.push("capture_buffer", Statement::new(sql::HOLD_CAPTURE, values), CHANGED);
+        self.note(JournalStep::Hold, "capture_buffer", capture_id.as_str());
+        Ok(())
+    }
+
+    /// An event that ended BLOCKED: what the journal says of it is its own row.
+    pub(crate) fn hold_capture_of(&mut self, event_id: &EventId) {
+        let values = [event_id.as_str().into()];
+        self.push("capture_buffer", Statement::new(sql::HOLD_CAPTURE_OF_EVENT, values), Expect::Any);
+    }
+
+    pub(crate) fn retry_capture(&mut self, capture_id: &CaptureId) -> Result<(), SubstrateError> {
+        if self.commit.actor != Actor::Operator {
+            return Err(malformed("only the operator asks for further attempts on a capture"));
+        }
+        let values = [capture_id.as_str().into()];
+        self.push("capture_buffer", Statement::new(sql::RETRY_CAPTURE, values), CHANGED);
+        self.note(JournalStep::Retry, "capture_buffer", capture_id.as_str());
+        Ok(())
+    }
+
+    fn claimed(&self) -> Option<ResourceType> {
+        self.commit.claim.resource().map(|resource| resource.resource_type)
+    }
+
     pub(crate) fn insert_manifest(
         &mut self,
         manifest: &Validated<SessionManifest>,
@@ -58,6 +94,28 @@ impl Planner<'_> {
         let values = rows::manifest(manifest, work_order_id.as_str());
         self.push("session_manifest", Statement::new(sql::INSERT_MANIFEST, values), Expect::Any);
         self.note(JournalStep::Insert, "session_manifest", manifest.manifest_id.as_str());
+        Ok(())
+    }
+
+    pub(crate) fn snooze(
+        &mut self,
+        azolla_id: &AzollaId,
+        objective_id: &ObjectiveId,
+        until: Timestamp,
+    ) -> Result<(), SubstrateError> {
+        if self.commit.actor != Actor::Operator {
+            return Err(malformed("only the operator moves a deadline"));
+        }
+        let values = [azolla_id.as_str().into(), objective_id.as_str().into(), until.into()];
+        self.push("snooze", Statement::new(sql::SNOOZE, values), Expect::Any);
+        if *azolla_id == self.identity.azolla_id {
+            let leave = Statement::new(sql::LEAVE_DEADLINE, [objective_id.as_str().into()]);
+            self.push("objective", leave, Expect::Any);
+        }
+        // Under the objective's id, so that it is part of its history.
+        self.note(JournalStep::Insert, "snooze", objective_id.as_str())
+            .detail("azolla_id", azolla_id.as_str())
+            .detail("until", until.to_string());
         Ok(())
     }
 

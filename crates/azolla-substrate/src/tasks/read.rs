@@ -1,17 +1,65 @@
 //! The typed reads of task management, written once for both backends.
 
-use azolla_protocol::{CandidateResolution, CaptureBuffer, CaptureId, OutputId, SessionManifest};
+use azolla_protocol::{
+    AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, ObjectiveId, OutputId,
+    PauseState, SessionManifest, Timestamp,
+};
 
 use super::sql;
-use crate::{error::SubstrateError, rows, statement::Statement, substrate::SubstrateRead};
+use crate::{
+    error::SubstrateError,
+    rows,
+    statement::{Row, Statement},
+    substrate::SubstrateRead,
+};
 
-/// A capture with its store-only column.
+/// Sorts after every id: they are made of lower-case letters, digits and `-`.
+const AFTER_EVERY_ID: &str = "~";
+
+/// A capture with its store-only columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredCapture {
     /// The artifact.
     pub capture: CaptureBuffer,
     /// Triage attempts so far (W-2).
     pub attempts: u64,
+    /// Those of them that the operator's last retry left behind; the limit counts the rest.
+    pub attempts_before: u64,
+    /// Whether the operator acts next (O-1).
+    pub held: bool,
+}
+
+/// Which captures to list.
+#[derive(Clone, Debug, Default)]
+pub struct CaptureFilter {
+    /// Only these, if any is named.
+    pub status: Option<CaptureStatus>,
+    /// Only those before this one, which is the last of the page before.
+    pub after: Option<CaptureId>,
+    /// How many at the most.
+    pub limit: u64,
+}
+
+/// The pause_state of a deadline that passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadlinePause {
+    /// The artifact; it names the azolla whose objective it is.
+    pub pause: PauseState,
+    /// The deadline.
+    pub at: Timestamp,
+    /// How urgent the objective was.
+    pub urgency: u8,
+}
+
+/// The operator's word that a deadline is not before an instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snooze {
+    /// Whose objective it is.
+    pub azolla_id: AzollaId,
+    /// The objective.
+    pub objective_id: ObjectiveId,
+    /// The deadline is not before this.
+    pub until: Timestamp,
 }
 
 impl dyn SubstrateRead + '_ {
@@ -20,7 +68,31 @@ impl dyn SubstrateRead + '_ {
         self.one(sql::CAPTURE, id.as_str(), rows::read_capture).await
     }
 
-    /// Returns PENDING captures with fewer than `attempts_max` attempts, oldest first.
+    /// Returns a page of captures, newest first.
+    pub async fn captures(&self, filter: &CaptureFilter) -> Result<Vec<StoredCapture>, SubstrateError> {
+        let after = filter.after.as_ref().map(CaptureId::as_str);
+        let statement = match filter.status {
+            Some(CaptureStatus::Pending) => {
+                let values = [after.unwrap_or_default().into(), filter.limit.into()];
+                Statement::new(sql::CAPTURES_PENDING, values)
+            }
+            status => {
+                let status = status.map(|status| status.as_str());
+                let values = [after.unwrap_or(AFTER_EVERY_ID).into(), status.into(), filter.limit.into()];
+                Statement::new(sql::CAPTURES, values)
+            }
+        };
+        self.many(statement, rows::read_capture).await
+    }
+
+    /// Returns how many captures are PENDING, held ones included.
+    pub async fn count_pending_captures(&self) -> Result<u64, SubstrateError> {
+        let found = self.rows(Statement::new(sql::COUNT_PENDING, [])).await?;
+        found.first().ok_or_else(|| SubstrateError::corrupt("no count"))?.number(0)
+    }
+
+    /// Returns PENDING captures that are not held and have had fewer than `attempts_max` attempts since the operator
+    /// last asked for more, oldest first.
     pub async fn pending_captures(
         &self,
         attempts_max: u64,
@@ -30,14 +102,22 @@ impl dyn SubstrateRead + '_ {
         self.many(Statement::new(sql::PENDING_CAPTURES, values), rows::read_capture).await
     }
 
-    /// Returns PENDING captures that have attempts left and no event for the next one, oldest first (W-2).
+    /// Returns PENDING captures that are not held and have not been tried since the operator's last step on them,
+    /// oldest first. The rest of `pending_captures` failed before and are tried one by one (TF-2).
+    pub async fn fresh_captures(&self, limit: u64) -> Result<Vec<StoredCapture>, SubstrateError> {
+        self.many(Statement::new(sql::FRESH_CAPTURES, [limit.into()]), rows::read_capture).await
+    }
+
+    /// Returns the captures that an event has to be emitted for, oldest first, each with the entry number of that event
+    /// (W-2): those of `pending_captures` that have no unprocessed one and are in no triage that still runs.
     pub async fn captures_awaiting_event(
         &self,
         attempts_max: u64,
         limit: u64,
-    ) -> Result<Vec<StoredCapture>, SubstrateError> {
+    ) -> Result<Vec<(StoredCapture, u64)>, SubstrateError> {
         let values = [attempts_max.into(), limit.into()];
-        self.many(Statement::new(sql::CAPTURES_AWAITING_EVENT, values), rows::read_capture).await
+        let read = |row: &Row| Ok((rows::read_capture(row)?, row.number(10)?));
+        self.many(Statement::new(sql::CAPTURES_AWAITING_EVENT, values), read).await
     }
 
     /// Returns the newest manifest.
@@ -51,4 +131,38 @@ impl dyn SubstrateRead + '_ {
         let statement = Statement::new(sql::RESOLUTIONS_OF_OUTPUT, [id.as_str().into()]);
         self.many(statement, rows::read_resolution).await
     }
+
+    /// Returns the snoozes that still hold, the first to end first (D-1).
+    pub async fn snoozes(&self) -> Result<Vec<Snooze>, SubstrateError> {
+        let now = self.now().await?;
+        let read = |row: &Row| {
+            Ok(Snooze { azolla_id: row.parsed(0)?, objective_id: row.parsed(1)?, until: row.parsed(2)? })
+        };
+        self.many(Statement::new(sql::SNOOZES, [now.into()]), read).await
+    }
+
+    /// Returns the latest deadline of an objective, here or in another azolla, that was recorded here.
+    pub async fn latest_deadline_pause(
+        &self,
+        azolla_id: &AzollaId,
+        objective_id: &ObjectiveId,
+    ) -> Result<Option<DeadlinePause>, SubstrateError> {
+        let values = [azolla_id.as_str().into(), objective_id.as_str().into()];
+        let found = self.rows(Statement::new(sql::LATEST_DEADLINE, values)).await?;
+        found.first().map(read_deadline).transpose()
+    }
+
+    /// Returns the latest recorded deadline of every objective that has one, newest first.
+    pub async fn deadline_pauses(&self, limit: u64) -> Result<Vec<DeadlinePause>, SubstrateError> {
+        self.many(Statement::new(sql::DEADLINES, [limit.into()]), read_deadline).await
+    }
+}
+
+fn read_deadline(row: &Row) -> Result<DeadlinePause, SubstrateError> {
+    let pause: PauseState = rows::read_document(row)?;
+    let named = format!("deadline:{}:{}:", pause.azolla_id, pause.objective_id);
+    let at = row.text(1)?.strip_prefix(&named).and_then(|at| at.parse().ok());
+    let at = at.ok_or_else(|| SubstrateError::corrupt("the pause_key is not that of a deadline"))?;
+    let urgency = u8::try_from(row.number(2)?).map_err(|error| SubstrateError::corrupt(error.to_string()))?;
+    Ok(DeadlinePause { pause, at, urgency })
 }

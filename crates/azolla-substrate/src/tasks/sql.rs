@@ -1,18 +1,31 @@
-//! SQL of task management (PROTOCOL.md 7.2 to 7.4): captures, candidates, manifests. Both backends run it as it
+//! SQL of task management (PROTOCOL.md 7.2 to 7.4): captures, candidates, manifests, deadlines. Both backends run it as it
 //! stands; values appear in the order `$1`, `$2`, ….
 
 // Writes.
 
 pub(crate) const INSERT_CAPTURE: &str = "
     INSERT INTO capture_buffer (capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at,
-        attempts)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        attempts, attempts_before, held)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
 pub(crate) const PROCESS_CAPTURE: &str = "
-    UPDATE capture_buffer SET status = 'PROCESSED', updated_at = $1 WHERE capture_id = $2 AND status = 'PENDING'";
+    UPDATE capture_buffer SET status = 'PROCESSED', updated_at = $1, held = 0
+    WHERE capture_id = $2 AND status = 'PENDING'";
 
 pub(crate) const COUNT_ATTEMPT: &str = "
     UPDATE capture_buffer SET attempts = attempts + 1 WHERE capture_id = $1 AND status = 'PENDING'";
+
+pub(crate) const HOLD_CAPTURE: &str =
+    "UPDATE capture_buffer SET held = 1 WHERE capture_id = $1 AND status = 'PENDING'";
+
+/// Holds the capture of a CAPTURE_READY event, if it is still PENDING.
+pub(crate) const HOLD_CAPTURE_OF_EVENT: &str = "
+    UPDATE capture_buffer SET held = 1
+    WHERE status = 'PENDING' AND capture_id =
+        (SELECT resource_id FROM event WHERE event_id = $1 AND type = 'CAPTURE_READY')";
+
+pub(crate) const RETRY_CAPTURE: &str = "
+    UPDATE capture_buffer SET held = 0, attempts_before = attempts WHERE capture_id = $1 AND status = 'PENDING'";
 
 pub(crate) const INSERT_MANIFEST: &str = "
     INSERT INTO session_manifest (manifest_id, azolla_id, created_at, document, work_order_id)
@@ -34,11 +47,20 @@ pub(crate) const RESOLVE_CANDIDATE: &str = "
     ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome,
         objective_id = excluded.objective_id, resolved_by = excluded.resolved_by, created_at = excluded.created_at";
 
+pub(crate) const SNOOZE: &str = "
+    INSERT INTO snooze (azolla_id, objective_id, until) VALUES ($1, $2, $3)
+    ON CONFLICT (azolla_id, objective_id) DO UPDATE SET until = excluded.until";
+
+/// The operator's step follows the deadline's pause_state, which is no longer the current one (A-6).
+pub(crate) const LEAVE_DEADLINE: &str =
+    "UPDATE objective SET pause_key = NULL WHERE objective_id = $1 AND pause_key LIKE 'deadline:%'";
+
 // Reads.
 
 macro_rules! capture_columns {
     () => {
-        "capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at, attempts"
+        "capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at, \
+         attempts, attempts_before, held"
     };
 }
 macro_rules! resolution_columns {
@@ -50,22 +72,56 @@ macro_rules! resolution_columns {
 pub(crate) const CAPTURE: &str =
     concat!("SELECT ", capture_columns!(), " FROM capture_buffer WHERE capture_id = $1");
 
+/// Those that have attempts left, since the operator last asked for more, and are not held.
 pub(crate) const PENDING_CAPTURES: &str = concat!(
     "SELECT ",
     capture_columns!(),
-    " FROM capture_buffer WHERE status = 'PENDING' AND attempts < $1 ORDER BY created_at, capture_id LIMIT $2"
+    " FROM capture_buffer WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
+      ORDER BY created_at, capture_id LIMIT $2"
 );
 
-/// PENDING captures with attempts left and no event for the next one (W-2).
+pub(crate) const FRESH_CAPTURES: &str = concat!(
+    "SELECT ",
+    capture_columns!(),
+    " FROM capture_buffer WHERE status = 'PENDING' AND held = 0 AND attempts = attempts_before
+      ORDER BY created_at, capture_id LIMIT $1"
+);
+
+/// What Capture Readiness emits for (W-2), with the number of the event: the next one that this capture has not had.
+/// That is not its attempts plus one: an event can have been answered with a batch that its capture was not in. While
+/// a triage runs, what it was tried with waits for its end.
 pub(crate) const CAPTURES_AWAITING_EVENT: &str = concat!(
     "SELECT ",
     capture_columns!(),
-    " FROM capture_buffer
-      WHERE status = 'PENDING' AND attempts < $1
-        AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY'
-                        AND resource_id = capture_buffer.capture_id AND entry = capture_buffer.attempts + 1)
+    ", COALESCE((SELECT MAX(entry) FROM event WHERE type = 'CAPTURE_READY'
+                 AND resource_id = capture_buffer.capture_id), 0) + 1
+      FROM capture_buffer
+      WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
+        AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY' AND processed = 0
+                        AND resource_id = capture_buffer.capture_id)
+        AND (attempts = attempts_before OR NOT EXISTS (SELECT 1 FROM workorder
+             WHERE stream_slot IS NOT NULL AND diazotroph_type = 'TRIAGE_DIAZOTROPH'))
       ORDER BY created_at, capture_id LIMIT $2"
 );
+
+/// A page of captures before a key, the newest first.
+pub(crate) const CAPTURES: &str = concat!(
+    "SELECT ",
+    capture_columns!(),
+    " FROM capture_buffer WHERE capture_id < $1 AND (CAST($2 AS TEXT) IS NULL OR status = CAST($2 AS TEXT))
+      ORDER BY capture_id DESC LIMIT $3"
+);
+
+/// The same of PENDING ones alone, through their own index: what is PROCESSED grows for ever.
+pub(crate) const CAPTURES_PENDING: &str = concat!(
+    "SELECT ",
+    capture_columns!(),
+    " FROM capture_buffer WHERE status = 'PENDING' AND (created_at, capture_id) <
+        (COALESCE((SELECT before.created_at FROM capture_buffer AS before WHERE before.capture_id = $1), '~'), $1)
+      ORDER BY created_at DESC, capture_id DESC LIMIT $2"
+);
+
+pub(crate) const COUNT_PENDING: &str = "SELECT COUNT(*) FROM capture_buffer WHERE status = 'PENDING'";
 
 pub(crate) const LATEST_MANIFEST: &str =
     "SELECT document FROM session_manifest ORDER BY created_at DESC, manifest_id DESC LIMIT 1";
@@ -76,7 +132,25 @@ pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
     " FROM candidate_resolution WHERE output_id = $1 ORDER BY candidate_index"
 );
 
+pub(crate) const SNOOZES: &str = "
+    SELECT azolla_id, objective_id, until FROM snooze WHERE until > $1 ORDER BY until, azolla_id, objective_id";
+
+pub(crate) const LATEST_DEADLINE: &str = "
+    SELECT document, pause_key, urgency FROM pause_state
+    WHERE azolla_id = $1 AND objective_id = $2 AND urgency IS NOT NULL ORDER BY created_at DESC LIMIT 1";
+
+/// The latest of each objective, newest first.
+pub(crate) const DEADLINES: &str = "
+    SELECT document, pause_key, urgency FROM pause_state AS latest
+    WHERE urgency IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pause_state AS later
+        WHERE later.azolla_id = latest.azolla_id AND later.objective_id = latest.objective_id
+          AND later.urgency IS NOT NULL AND later.created_at > latest.created_at)
+    ORDER BY created_at DESC, pause_key DESC LIMIT $1";
+
 // Export.
+
+pub(crate) const ALL_SNOOZES: &str =
+    "SELECT azolla_id, objective_id, until FROM snooze ORDER BY azolla_id, objective_id";
 
 /// Open ones and resolved ones alike: the resolutions that follow close theirs again.
 pub(crate) const ALL_CANDIDATES: &str =

@@ -6,12 +6,16 @@ use std::{
 };
 
 use azolla_protocol::{
-    Artifact, CandidateOutcome, CaptureStatus, ContextSnapshot, DiazotrophType, GateEvidence, GateResult,
-    Objective, ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseState, RunRecord,
-    SessionManifest, Timestamp, UsageRecord, Validated, content::TriageContent,
+    Artifact, AzollaId, CandidateOutcome, CaptureStatus, ContextSnapshot, DiazotrophType, GateEvidence,
+    GateResult, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType, OutputBundle, OutputId, PauseState,
+    RunRecord, SessionManifest, Timestamp, UsageRecord, Validated, content::TriageContent,
 };
 
-use super::{Finding, finding};
+use super::{
+    Finding,
+    deadlines::{Recorded, too_soon},
+    finding,
+};
 use crate::{
     error::SubstrateError,
     rows, sql,
@@ -31,6 +35,7 @@ pub(super) const SCANS: &[&str] = &[
     sql::ALL_EVIDENCE,
     sql::ALL_USAGE,
     sql::ALL_PAUSES,
+    tasks::sql::ALL_SNOOZES,
     tasks::sql::ALL_MANIFESTS,
     tasks::sql::ALL_CANDIDATES,
     tasks::sql::ALL_RESOLUTIONS,
@@ -55,6 +60,7 @@ pub(super) struct Documents {
     pub(super) outcomes: BTreeMap<String, CandidateOutcome>,
     /// Per triage output that passed: how many candidates its content has.
     content: BTreeMap<String, usize>,
+    deadlines: Vec<Recorded>,
     /// The STANDING objectives.
     pub(super) standing: BTreeSet<String>,
     /// Per objective: its version, and a digest of its document.
@@ -103,7 +109,8 @@ impl Documents {
                 ]
             })
             .map(drop),
-            sql::ALL_PAUSES => pause(row),
+            sql::ALL_PAUSES => self.pause(row),
+            tasks::sql::ALL_SNOOZES => snooze(row),
             tasks::sql::ALL_MANIFESTS => stored::<SessionManifest>(row, 0, |manifest| {
                 vec![
                     (1, manifest.manifest_id.as_str().into()),
@@ -143,6 +150,7 @@ impl Documents {
                 self.findings.push(finding(10, output, what));
             }
         }
+        self.findings.extend(too_soon(std::mem::take(&mut self.deadlines)));
         for (links, known) in [(&self.related, &self.outputs), (&self.triaged, &self.captures)] {
             for (from, to) in links.iter().filter(|(_, to)| !known.contains(to)) {
                 self.findings.push(finding(10, from, format!("names {to}, which does not exist")));
@@ -266,6 +274,44 @@ impl Documents {
         .map(drop)
     }
 
+    /// Checks a pause_state: its key is made of what it ends, as `rows::pause` makes it.
+    fn pause(&mut self, row: &Row) -> Result<(), SubstrateError> {
+        let pause = stored::<PauseState>(row, 0, |pause| {
+            vec![
+                (5, pause.objective_id.as_str().into()),
+                (6, pause.azolla_id.as_str().into()),
+                (7, pause.reason.as_str().into()),
+                (8, pause.created_at.into()),
+            ]
+        })?;
+        let (key, objective_id, local) = (row.text(1)?, row.text(5)?, row.text_or_null(4)?);
+        let urgency = row.number_or_null(9)?;
+        let fits = match (row.text_or_null(2)?, row.text_or_null(3)?) {
+            (Some(id), None) => local.is_some() && key == format!("workorder:{id}"),
+            (None, Some(id)) => local.is_some() && key == format!("event:{id}"),
+            (None, None) => key
+                .strip_prefix(&format!("deadline:{}:{objective_id}:", row.text(6)?))
+                .is_some_and(|at| at.parse::<Timestamp>().is_ok()),
+            (Some(_), Some(_)) => false,
+        };
+        if !fits || local.is_some_and(|local| local != objective_id) {
+            return Err(SubstrateError::corrupt("the pause_key is not that of what it ends"));
+        }
+        if urgency.is_some() != key.starts_with("deadline:") || urgency.is_some_and(|urgency| urgency > 4) {
+            return Err(SubstrateError::corrupt(format!("its urgency is {urgency:?}")));
+        }
+        if let Some(urgency) = urgency {
+            self.deadlines.push(Recorded {
+                azolla_id: pause.azolla_id.to_string(),
+                objective_id: objective_id.to_owned(),
+                created_at: pause.created_at,
+                urgency,
+                pause_key: key.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
     fn candidate(&mut self, row: &Row) -> Result<(), SubstrateError> {
         let output_id: OutputId = row.parsed(0)?;
         self.candidates.entry(output_id.to_string()).or_default().insert(row.number(1)?);
@@ -318,29 +364,9 @@ fn shown(cell: &Cell) -> String {
     }
 }
 
-/// Checks a pause_state: its key is made of what it ends, as `rows::pause` makes it.
-fn pause(row: &Row) -> Result<(), SubstrateError> {
-    stored::<PauseState>(row, 0, |pause| {
-        vec![
-            (5, pause.objective_id.as_str().into()),
-            (6, pause.azolla_id.as_str().into()),
-            (7, pause.reason.as_str().into()),
-            (8, pause.created_at.into()),
-        ]
-    })?;
-    let (key, objective_id, local) = (row.text(1)?, row.text(5)?, row.text_or_null(4)?);
-    let fits = match (row.text_or_null(2)?, row.text_or_null(3)?) {
-        (Some(id), None) => local.is_some() && key == format!("workorder:{id}"),
-        (None, Some(id)) => local.is_some() && key == format!("event:{id}"),
-        (None, None) => key
-            .strip_prefix(&format!("deadline:{}:{objective_id}:", row.text(6)?))
-            .is_some_and(|at| at.parse::<Timestamp>().is_ok()),
-        (Some(_), Some(_)) => false,
-    };
-    if !fits || local.is_some_and(|local| local != objective_id) {
-        return Err(SubstrateError::corrupt("the pause_key is not that of what it ends"));
-    }
-    Ok(())
+fn snooze(row: &Row) -> Result<(), SubstrateError> {
+    let (_, _): (AzollaId, ObjectiveId) = (row.parsed(0)?, row.parsed(1)?);
+    row.parsed::<Timestamp>(2).map(drop)
 }
 
 fn digest(text: &str) -> u64 {

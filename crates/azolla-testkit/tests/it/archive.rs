@@ -74,7 +74,7 @@ on_both_backends! {
         let lines = exported(world.read()).await;
         for kind in ["objective", "objective_version", "capture_buffer", "event", "context_snapshot", "workorder",
             "output_bundle", "run_record", "gate_evidence", "usage_record", "pause_state", "session_manifest",
-            "candidate", "candidate_resolution", "journal"] {
+            "snooze", "candidate", "candidate_resolution", "journal"] {
             line_of(&lines, kind);
         }
         for backend in [Backend::Sqlite, Backend::Postgres] {
@@ -258,7 +258,7 @@ on_both_backends! {
         }).await;
         refused_line(&world, &lines, "workorder", "store columns of workorder", set("/store", Value::Null)).await;
         for (kind, field) in [
-            ("objective", "todo_entry"), ("objective_version", "version"), ("capture_buffer", "attempts"),
+            ("objective", "todo_entry"), ("objective_version", "version"), ("capture_buffer", "attempts"), ("capture_buffer", "attempts_before"),
             ("event", "claim_count"), ("context_snapshot", "objective_version"), ("workorder", "budget_consumed_ms"),
             ("candidate", "candidate_index"),
         ] {
@@ -274,6 +274,11 @@ on_both_backends! {
         }).await;
         refused_line(&world, &lines, "event", "expected ident", |_| "not JSON".into()).await;
 
+        refused_line(&world, &lines, "capture_buffer", "capture_buffer.attempts_before",
+            set("/store/attempts_before", json!(99))).await;
+        refused_line(&world, &lines, "capture_buffer", "store columns of capture_buffer: invalid type: integer `1`",
+            set("/store/held", json!(1))).await;
+
         // Links to nothing, and what the keys of idempotence refuse.
         refused_line(&world, &lines, "context_snapshot", "context_snapshot.objective_id",
             set("/store/objective_version", json!(99))).await;
@@ -287,6 +292,15 @@ on_both_backends! {
             set("/document/candidate_index", json!(99))).await;
         refused_line(&world, &lines, "candidate", "candidate.output_id",
             set("/store/output_id", json!(azolla_protocol::OutputId::of(&made.confirmed)))).await;
+        refused_line(&world, &lines, "snooze", "store columns of snooze", set("/store/until", json!("soon"))).await;
+        refused_line(&world, &lines, "snooze", "store columns of snooze", set("/store/azolla_id", json!("x"))).await;
+        refused_line(&world, &lines, "snooze", "snooze has no document", set("/document", json!([]))).await;
+        let (position, _) = lines.iter().enumerate()
+            .find(|(_, line)| line.contains("\"urgency\":2,\"work_order_id\"")).expect("a deadline is recorded");
+        let mut broken = lines.clone();
+        broken[position] = broken[position].replace("\"urgency\":2,\"work_order_id\"", "\"urgency\":null,\"work_order_id\"");
+        let message = refused(&world, &broken).await;
+        assert!(message.starts_with(&format!("line {}: pause_state.urgency", position + 1)), "{message}");
         refused_line(&world, &lines, "candidate", "candidate has no document", set("/document", json!({}))).await;
         // The last journal line, under the number of the one before it.
         let last = lines.len() - 2;

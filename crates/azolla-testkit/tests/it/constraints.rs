@@ -28,7 +28,8 @@ const TABLES: &[(&str, &str)] = &[
     ("objective_version", "objective_id, version, document"),
     (
         "capture_buffer",
-        "capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at, attempts",
+        "capture_id, azolla_id, raw_content, source_label, status, created_at, updated_at, attempts, \
+         attempts_before, held",
     ),
     (
         "event",
@@ -48,8 +49,9 @@ const TABLES: &[(&str, &str)] = &[
     (
         "pause_state",
         "pause_key, objective_id, azolla_id, reason, created_at, document, work_order_id, event_id, \
-         local_objective_id",
+         local_objective_id, urgency",
     ),
+    ("snooze", "azolla_id, objective_id, until"),
     ("session_manifest", "manifest_id, azolla_id, created_at, document, work_order_id"),
     ("candidate", "output_id, candidate_index, open"),
     ("candidate_resolution", "output_id, candidate_index, outcome, objective_id, resolved_by, created_at"),

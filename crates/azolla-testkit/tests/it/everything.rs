@@ -5,8 +5,8 @@ use azolla_protocol::{
     Actor, AzollaId, BlockerId, BlockerKind, BlockerRef, CandidateOutcome, CaptureBuffer, CaptureId,
     CaptureStatus, CheckEvidence, CheckSubject, DiazotrophType, EventId, EventType, GateEvidence, GateResult,
     IdSource, ManifestId, Objective, ObjectiveId, ObjectiveStatus, ObjectiveType, OutputId, PauseReason,
-    PauseStateSummary, ProcessedReason, RunId, SessionManifest, UsageRecord, WorkOrderId, Workorder,
-    lifecycle::ObjectiveStep,
+    PauseStateSummary, ProcessedReason, RunId, SessionManifest, Timestamp, UsageRecord, WorkOrderId,
+    Workorder, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Commit, CommitOutcome, Fence, ObjectiveMark, PauseKey, StreamRoom, Write};
 use azolla_testkit::{
@@ -28,10 +28,12 @@ pub(crate) struct Everything {
     pub(crate) blocked_event: EventId,
     pub(crate) triage: WorkOrderId,
     pub(crate) manifest: WorkOrderId,
-    /// PROCESSED by the triage, PROCESSED by hand, PENDING after one attempt.
+    /// PROCESSED by the triage, PROCESSED by hand, PENDING after one attempt, a retry and another, and held.
     pub(crate) captures: [CaptureId; 3],
     pub(crate) standing: ObjectiveId,
     pub(crate) archived: ObjectiveId,
+    /// The first of two deadlines of `archived`; the second is one millisecond before it and more urgent.
+    pub(crate) deadline: Timestamp,
     /// An event that nobody has processed.
     pub(crate) waiting_event: EventId,
     /// A CREATED workorder, claimed by the second owner after the first one lost it.
@@ -48,8 +50,9 @@ pub(crate) async fn everything(world: &TestStore) -> Everything {
     let standing = standing(world).await;
     let captures = captures(world).await;
     let triage = triaged(world, &standing, &captures).await;
+    held(world, &captures[2]).await;
     let manifest = manifest(world, &standing).await;
-    deadlines(world, &archived).await;
+    let deadline = deadlines(world, &archived).await;
     let waiting = PatchCycle::todo(world).await;
     let waiting_event = waiting.emitted().await;
     let (open, open_claim) = open(world).await;
@@ -63,6 +66,7 @@ pub(crate) async fn everything(world: &TestStore) -> Everything {
         captures,
         standing,
         archived,
+        deadline,
         waiting_event,
         open,
         open_claim,
@@ -249,6 +253,20 @@ async fn triaged(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureI
     work_order_id
 }
 
+/// Tried, asked for again, tried again, then held by the Scheduler.
+async fn held(world: &TestStore, capture_id: &CaptureId) {
+    world.done(Actor::Operator, Write::RetryCapture(capture_id.clone())).await;
+    world.done(Actor::Scheduler, Write::CountAttempt(capture_id.clone())).await;
+    let event_id = EventId::for_attempt(capture_id, 1).expect("a short id");
+    let event =
+        cycle::event(event_id.clone(), EventType::CaptureReady, capture_id.as_str(), world.now().await);
+    world.done(Actor::CaptureReadiness, Write::EmitEvent { event: valid(event), entry: Some(1) }).await;
+    let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
+        .with(Write::HoldCapture(capture_id.clone()))
+        .with(Write::ProcessEvent { event_id: event_id.clone(), reason: ProcessedReason::Blocked });
+    committed(world, commit.claiming((&event_id).into(), world.ids.owner_id())).await;
+}
+
 /// What became of the candidates, one after another, some of it taken back. One more stays open.
 const OUTCOMES: &[&[CandidateOutcome]] = &[
     &[CandidateOutcome::Promoted],
@@ -326,15 +344,23 @@ async fn gate_standing(
     committed(world, commit.fenced(fence)).await;
 }
 
-/// One of an objective here, one of an objective of another azolla.
-async fn deadlines(world: &TestStore, local: &ObjectiveId) {
+/// Of an objective here and of one of another azolla: two each, and a snooze.
+async fn deadlines(world: &TestStore, local: &ObjectiveId) -> Timestamp {
     let now = world.now().await;
     for azolla_id in [azolla_id(), other_azolla()] {
         let mut pause = cycle::pause_state(local, PauseReason::RunComplete, now);
         pause.azolla_id = azolla_id;
-        let write = Write::Pause { key: PauseKey::Deadline(now), pause: valid(pause) };
-        world.done(Actor::DeadlineMonitor, write).await;
+        let key = PauseKey::Deadline { at: now, urgency: 2 };
+        world.done(Actor::DeadlineMonitor, Write::Pause { key, pause: valid(pause.clone()) }).await;
+        // An hour later it is more urgent, by a deadline that was earlier.
+        pause.created_at = now.plus_ms(3_600_000);
+        let key = PauseKey::Deadline { at: now.plus_ms(-1), urgency: 0 };
+        world.done(Actor::DeadlineMonitor, Write::Pause { key, pause: valid(pause.clone()) }).await;
+        let (azolla_id, objective_id) = (pause.azolla_id, local.clone());
+        let until = now.plus_ms(86_400_000);
+        world.done(Actor::Operator, Write::Snooze { azolla_id, objective_id, until }).await;
     }
+    now
 }
 
 async fn open(world: &TestStore) -> (WorkOrderId, Fence) {

@@ -17,7 +17,7 @@ use std::{
 
 use azolla_protocol::{Actor, Clock};
 use azolla_substrate::{
-    ClaimOutcome, CommitOutcome, RenewOutcome, Substrate, SubstrateError, export, verify,
+    ClaimOutcome, CommitOutcome, RenewOutcome, StoredCapture, Substrate, SubstrateError, export, verify,
 };
 use azolla_testkit::{Backend, ManualClock, TestStore};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
@@ -32,11 +32,14 @@ use self::{
 /// Cases in a short run.
 const CASES: u32 = 500;
 
+/// The limit of automatic attempts on a capture.
+const ATTEMPTS_MAX: u64 = 2;
+
 /// How often the readable state is compared, in operations.
 const COMPARE_EVERY: usize = 20;
 
 /// Every answer that a run has to have seen.
-const EVERY_ANSWER: [&str; 20] = [
+const EVERY_ANSWER: [&str; 21] = [
     "Done",
     "Held",
     "StreamFull",
@@ -52,6 +55,7 @@ const EVERY_ANSWER: [&str; 20] = [
     "A-2",
     "A-3",
     "C-9",
+    "D-1",
     "S-3",
     "S-j",
     "TF-8",
@@ -225,6 +229,15 @@ impl Subject<'_> {
             let found = found.map(|all| all.into_iter().find(|found| found.candidate_index == *index));
             same(output_id, found, expected)?;
         }
+        let (eligible, awaiting) = (model.eligible(ATTEMPTS_MAX), model.awaiting_event(ATTEMPTS_MAX));
+        let is_fresh = |stored: &&StoredCapture| stored.attempts == stored.attempts_before;
+        let fresh: Vec<_> = eligible.iter().filter(is_fresh).cloned().collect();
+        same(&"pending captures", read.pending_captures(ATTEMPTS_MAX, 10).await.map(Some), &eligible)?;
+        same(&"fresh captures", read.fresh_captures(10).await.map(Some), &fresh)?;
+        let found = read.captures_awaiting_event(ATTEMPTS_MAX, 10).await;
+        same(&"captures awaiting an event", found.map(Some), &awaiting)?;
+        same(&"deadlines", read.deadline_pauses(20).await.map(Some), &model.deadlines())?;
+        same(&"snoozes", read.snoozes().await.map(Some), &model.snoozes())?;
         same(&"stream", read.stream().await.map(Some), &model.stream())?;
         same(&"current pause_states", read.current_pause_states().await.map(Some), &model.current_pauses())
     }

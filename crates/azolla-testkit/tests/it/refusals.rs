@@ -1,6 +1,8 @@
 //! What the Substrate refuses through its own interface: a typed error that names the artifact, the field and the
 //! rule, and nothing written, not even the writes of the same commit that nothing objects to.
 
+mod captures;
+mod deadlines;
 mod history;
 mod limits;
 mod links;
@@ -181,7 +183,8 @@ on_both_backends! {
         world.done(Actor::Client, Write::InsertCapture(valid(capture))).await;
         for attempt in 1..=2 {
             let waiting = world.read().captures_awaiting_event(5, 10).await.unwrap();
-            assert_eq!(waiting.iter().map(|waiting| waiting.attempts).collect::<Vec<_>>(), [attempt - 1]);
+            let attempts: Vec<_> = waiting.iter().map(|(waiting, entry)| (waiting.attempts, *entry)).collect();
+            assert_eq!(attempts, [(attempt - 1, 1)]);
             world.done(Actor::Scheduler, Write::CountAttempt(id.clone())).await;
             assert_eq!(world.read().capture(&id).await.unwrap().unwrap().attempts, attempt);
         }

@@ -2,10 +2,10 @@
 //! to leave that text as it was.
 
 use azolla_protocol::{
-    Actor, CandidateOutcome, CaptureBuffer, CaptureId, CaptureStatus, CheckEvidence, CheckSubject, EventId,
-    EventType, GateEvidence, GateResult, IdSource, ManifestId, Objective, ObjectiveId, ObjectiveStatus,
-    OutputId, PauseReason, RunId, SessionManifest, Timestamp, UsageRecord, WorkOrderId,
-    lifecycle::ObjectiveStep,
+    Actor, AzollaId, CandidateOutcome, CaptureBuffer, CaptureId, CaptureStatus, CheckEvidence, CheckSubject,
+    EventId, EventType, GateEvidence, GateResult, IdSource, ManifestId, Objective, ObjectiveId,
+    ObjectiveStatus, OutputId, PauseReason, PauseState, RunId, SessionManifest, Timestamp, UsageRecord,
+    WorkOrderId, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{
     Commit, CommitOutcome, Fence, ObjectiveMark, PauseKey, SubstrateError, Write, export,
@@ -65,6 +65,7 @@ pub(crate) async fn full(world: &TestStore) -> Full {
     let manifest_event = EventId::from_body(&world.ids.body());
     let asked = event(manifest_event.clone(), EventType::ManifestRequested, azolla_id().as_str(), now);
     world.done(Actor::Operator, Write::EmitEvent { event: valid(asked), entry: None }).await;
+    overdue(world).await;
     Full {
         done,
         gated,
@@ -114,6 +115,21 @@ async fn confirmed(world: &TestStore) -> (ObjectiveId, WorkOrderId) {
 
     world.done(Actor::Operator, confirm(&cycle, &gated).await).await;
     (id, gated)
+}
+
+/// A deadline of another azolla's objective, and two snoozes.
+async fn overdue(world: &TestStore) {
+    let now = world.now().await;
+    let [other, elsewhere] = ["obj-other", "obj-elsewhere"].map(|id| ObjectiveId::new(id).unwrap());
+    let source = AzollaId::new("az-other").unwrap();
+    let pause =
+        PauseState { azolla_id: source.clone(), ..pause_state(&other, PauseReason::RunComplete, now) };
+    let write = Write::Pause { key: PauseKey::Deadline { at: now, urgency: 2 }, pause: valid(pause) };
+    world.done(Actor::DeadlineMonitor, write).await;
+    for objective_id in [other, elsewhere] {
+        let write = Write::Snooze { azolla_id: source.clone(), objective_id, until: now.plus_ms(60_000) };
+        world.done(Actor::Operator, write).await;
+    }
 }
 
 /// A triage with a candidate of each kind but DUPLICATE.

@@ -10,7 +10,7 @@ use azolla_testkit::{PatchCycle, TestStore, store::Place};
 use self::breaks::breaks;
 use crate::everything::everything;
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "azolla",
     "objective",
     "objective_version",
@@ -23,6 +23,7 @@ const TABLES: [&str; 17] = [
     "gate_evidence",
     "usage_record",
     "pause_state",
+    "snooze",
     "session_manifest",
     "candidate",
     "candidate_resolution",

@@ -64,6 +64,7 @@ const DELETES: &[(&str, &str)] = &[
     ("gate_evidence", "gate_evidence.document A-2"),
     ("usage_record", "usage_record.document A-2"),
     ("pause_state", "pause_state.document A-2"),
+    ("snooze", "snooze.until A-2"),
     ("session_manifest", "session_manifest.document A-2"),
     ("candidate", "candidate.candidate_index A-2"),
     ("candidate_resolution", "candidate_resolution.outcome A-2"),
@@ -325,6 +326,10 @@ async fn a2_no_row_is_removed_by_an_update_to_its_key_on_sqlite() {
              WHERE outcome = 'PROMOTED') WHERE outcome = 'DEFERRED'"
                 .to_owned(),
             "candidate_resolution.outcome TF-8",
+        ),
+        (
+            "UPDATE snooze SET objective_id = 'obj-elsewhere' WHERE objective_id = 'obj-other'".to_owned(),
+            "snooze.objective_id D-1",
         ),
         (
             "UPDATE candidate SET candidate_index = 0, open = 0 WHERE candidate_index = 1".to_owned(),

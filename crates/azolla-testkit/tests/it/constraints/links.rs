@@ -99,6 +99,7 @@ on_both_backends! {
                         ("work_order_id", "NULL"),
                         ("objective_id", "'obj-none'"),
                         ("local_objective_id", "'obj-none'"),
+                        ("urgency", "2"),
                     ]),
                     "pause_state.objective_id A-3",
                 ),

@@ -1,7 +1,7 @@
 //! S-1, S-3, S-j, S-4, C-1, C-2, TF-8, Y-1: what may change, from where to where.
 
-use azolla_protocol::{CaptureId, ObjectiveStatus, ObjectiveType, lifecycle::is_allowed_change};
-use azolla_testkit::{PatchCycle, TestStore};
+use azolla_protocol::{CaptureId, Clock, ObjectiveStatus, ObjectiveType, lifecycle::is_allowed_change};
+use azolla_testkit::{ManualClock, PatchCycle, TestStore};
 
 use super::{allows, copy, refuses, together};
 use crate::seed::{full, strings};
@@ -136,6 +136,32 @@ on_both_backends! {
         allows(&world, together([of(&full.pending, "status = 'PROCESSED', updated_at = 'x'")])).await;
     }
 
+    async fn w2_what_was_used_up_before_a_retry_only_grows_up_to_what_was_used(world: TestStore) {
+        let full = full(&world).await;
+        let change =
+            |change: &str| format!("UPDATE capture_buffer SET {change} WHERE capture_id = '{}'", full.pending);
+        let (tried, retried) = (change("attempts = 3"), change("attempts_before = 2"));
+        let rule = "capture_buffer.attempts_before W-2";
+        let fresh = copy(
+            "capture_buffer",
+            "status = 'PENDING'",
+            &[("capture_id", "'cap-x'"), ("attempts_before", "1")],
+        );
+        refuses(
+            &world,
+            vec![
+                (fresh, rule),
+                (change("attempts_before = 1"), rule),
+                (change("attempts_before = -1"), rule),
+                (together([tried.clone(), change("attempts_before = 4")]), rule),
+                (together([tried.clone(), retried.clone(), change("attempts_before = 1")]), rule),
+                (together([tried.clone(), retried.clone(), change("attempts = 2, attempts_before = 1")]), " W-2"),
+            ],
+        )
+        .await;
+        allows(&world, together([tried, retried, change("attempts_before = 3, held = 1"), change("held = 0")])).await;
+    }
+
     async fn c1_c2_a_claim_changes_hands_only_after_it_expired_and_with_the_next_version(world: TestStore) {
         let full = full(&world).await;
         let before = world.read().claim(&full.fence.resource).await.unwrap();
@@ -250,6 +276,68 @@ on_both_backends! {
         world.raw(&resolve).await.unwrap();
         let open = strings(&world, "SELECT output_id FROM candidate WHERE open = 1").await;
         assert_eq!(open, [] as [&str; 0], "{}", full.triaged);
+    }
+
+    async fn d1_a_deadline_has_an_urgency_and_comes_once_a_day_unless_that_rises(world: TestStore) {
+        let full = full(&world).await;
+        let of_event = copy(
+            "pause_state",
+            &format!("work_order_id = '{}'", full.gated),
+            &[
+                ("pause_key", "'x'"),
+                ("work_order_id", "NULL"),
+                ("event_id", &format!("'{}'", full.pending_event)),
+                ("urgency", "2"),
+            ],
+        );
+        // The one that is there is of urgency 2; a lower number is more urgent.
+        let deadline = |ms: i64, urgency: &str, more: &[(&str, &str)]| {
+            let at = format!("'{}'", ManualClock::default().now().plus_ms(ms));
+            let key = format!("'deadline:{ms}:{urgency}'");
+            let changes = [("pause_key", key.as_str()), ("created_at", &at), ("urgency", urgency)];
+            copy("pause_state", "objective_id = 'obj-other'", &[more, &changes[..]].concat())
+        };
+        let (day, once) = (86_400_000, "pause_state.created_at D-1");
+        let mut attempts = vec![
+            (deadline(day, "NULL", &[]), "pause_state.urgency D-1"),
+            (deadline(day, "5", &[]), "pause_state.urgency D-1"),
+            (deadline(day, "-1", &[]), "pause_state.urgency D-1"),
+            (of_event, "pause_state.urgency D-1"),
+        ];
+        for urgency in ["2", "3", "4"] {
+            for ms in [1, day - 1] {
+                attempts.push((deadline(ms, urgency, &[]), once));
+            }
+            allows(&world, together([deadline(day, urgency, &[])])).await;
+        }
+        for urgency in ["0", "1"] {
+            // A rise is heard at once, and then counts itself. In the very same instant there is no rise.
+            allows(&world, together([deadline(1, urgency, &[])])).await;
+            attempts.push((together([deadline(1, urgency, &[]), deadline(2, urgency, &[])]), once));
+            attempts.push((deadline(0, urgency, &[]), once));
+            // Before it, less urgent ones are as they would have come.
+            attempts.push((deadline(-1, urgency, &[]), once));
+        }
+        allows(&world, together([deadline(-1, "3", &[])])).await;
+        allows(&world, together([deadline(-day, "2", &[])])).await;
+        // Of another objective, and of the same name in another azolla.
+        allows(&world, together([deadline(1, "2", &[("objective_id", "'obj-x'")])])).await;
+        allows(&world, together([deadline(1, "2", &[("azolla_id", "'az-x'")])])).await;
+        refuses(&world, attempts).await;
+    }
+
+    async fn d1_a_snooze_is_of_its_objective(world: TestStore) {
+        full(&world).await;
+        let rule = "snooze.objective_id D-1";
+        refuses(
+            &world,
+            vec![
+                ("UPDATE snooze SET azolla_id = 'az-x'".to_owned(), rule),
+                ("UPDATE snooze SET objective_id = 'obj-x'".to_owned(), rule),
+            ],
+        )
+        .await;
+        allows(&world, together(["UPDATE snooze SET until = 'x'".to_owned()])).await;
     }
 
     async fn y1_the_azolla_of_a_store_is_fixed(world: TestStore) {

@@ -2,11 +2,11 @@
 //! values, and nothing is read from the store under test.
 
 use azolla_protocol::{
-    Actor, AzollaId, CandidateOutcome, CaptureBuffer, CaptureId, CaptureStatus, CommitId, EventId, EventType,
+    Actor, CandidateOutcome, CaptureBuffer, CaptureId, CaptureStatus, CommitId, EventId, EventType,
     GateResult, LeaseLength, Objective, ObjectiveId, ObjectiveStatus, OutputId, OwnerId, PauseReason,
     ProcessedReason, ResourceRef, RunId, WorkOrderId, WorkorderStatus, lifecycle::ObjectiveStep,
 };
-use azolla_substrate::{Fence, PauseKey, Release, StoredObjective, StreamRoom, Write};
+use azolla_substrate::{Fence, PauseKey, Release, StoredEvent, StoredObjective, StreamRoom, Write};
 use azolla_testkit::{cycle, cycle::valid, store::azolla_id, triage};
 
 use super::{
@@ -14,8 +14,8 @@ use super::{
     operation::{By, Edit, Entry, Lease, Mark, Move, Operation, Party, Pick, Room, Tamper, Verdict},
     plan::{Claim, Plan, target},
     values::{
-        capture_id, deadline, is_workorder, no_workorder, objective_id, owner_id, standing_id, usage,
-        workorder_of,
+        azolla_of, capture_id, deadline, is_workorder, no_workorder, objective_id, owner_id, standing_id,
+        usage, workorder_of,
     },
 };
 
@@ -115,8 +115,13 @@ impl At<'_> {
             }
             Operation::EmitForCapture { capture, entry } => {
                 let id = capture_id(*capture);
-                let attempts = self.model.captures.get(&id).map_or(0, |stored| stored.attempts);
-                let entry = entry.of(attempts + 1);
+                let own = self.model.events.values().filter(|stored| stored.event.resource_id == id.as_str());
+                let newest = own.filter_map(|stored| stored.entry).max().unwrap_or_default();
+                let entry = match entry {
+                    Entry::Current => newest + 1,
+                    Entry::Before => newest.max(1),
+                    Entry::Next => newest + 2,
+                };
                 let event_id = EventId::for_attempt(&id, entry).expect("a short id");
                 let event = cycle::event(event_id, EventType::CaptureReady, id.as_str(), now);
                 commit(
@@ -172,16 +177,16 @@ impl At<'_> {
                 Built::Commit(Actor::Runner, claim, vec![Write::Execute(valid(bundle))])
             }
             Operation::Gate { fence, verdict } => self.gate(self.fence(*fence, is_workorder), *verdict),
-            Operation::Deadline { objective, day, remote } => {
+            Operation::Deadline { objective, day, remote, urgency, party } => {
                 let mut pause = cycle::pause_state(&objective_id(*objective), PauseReason::RunComplete, now);
-                if *remote {
-                    pause.azolla_id = AzollaId::new("az-other").expect("an id");
-                }
-                let at = deadline(*day);
-                commit(
-                    Actor::DeadlineMonitor,
-                    vec![Write::Pause { key: PauseKey::Deadline(at), pause: valid(pause) }],
-                )
+                pause.azolla_id = azolla_of(*remote);
+                let key = PauseKey::Deadline { at: deadline(*day), urgency: *urgency };
+                commit(party.or(Actor::DeadlineMonitor), vec![Write::Pause { key, pause: valid(pause) }])
+            }
+            Operation::Snooze { objective, hours, remote, party } => {
+                let (azolla_id, objective_id) = (azolla_of(*remote), objective_id(*objective));
+                let until = now.plus_ms(hours * 3_600_000);
+                commit(party.or(Actor::Operator), vec![Write::Snooze { azolla_id, objective_id, until }])
             }
             Operation::InsertCapture { capture } => {
                 commit(Actor::Operator, vec![Write::InsertCapture(valid(self.capture(*capture)))])
@@ -192,6 +197,13 @@ impl At<'_> {
             }
             Operation::CountAttempt { capture } => {
                 commit(Actor::Scheduler, vec![Write::CountAttempt(capture_id(*capture))])
+            }
+            Operation::Hold { capture, fence } => {
+                let claim = Claim::Fenced(self.fence(*fence, |_| true));
+                Built::Commit(Actor::Gate, claim, vec![Write::HoldCapture(capture_id(*capture))])
+            }
+            Operation::Retry { capture, party } => {
+                commit(party.or(Actor::Operator), vec![Write::RetryCapture(capture_id(*capture))])
             }
             Operation::Resolve { workorder, index, outcome } => self.resolve(*workorder, *index, *outcome),
             Operation::Clock(by) => Built::Whole(Action::Advance(self.distance(*by))),
@@ -266,13 +278,19 @@ impl At<'_> {
                 (Some(fence), WorkorderStatus::Executed) => self.gate_triage(fence.clone(), verdict, party),
             };
         }
-        let event_id = EventId::for_attempt(&id, stored.attempts + 1).expect("a short id");
-        if self.model.events.get(&event_id).is_none_or(|stored| stored.event.processed) {
-            return self.action(&Operation::EmitForCapture { capture: number, entry: Entry::Current });
+        if stored.held {
+            return self.action(&Operation::Retry { capture: number, party });
         }
+        let mut events = self.model.events.iter();
+        let ready = |(_, stored): &(&EventId, &StoredEvent)| {
+            !stored.event.processed && stored.event.resource_id == id.as_str()
+        };
+        let Some((event_id, _)) = events.find(ready) else {
+            return self.action(&Operation::EmitForCapture { capture: number, entry: Entry::Current });
+        };
         let room = StreamRoom { max_concurrent: room.0, review_limit: room.1 };
-        let writes = triage::scheduling(&standing_id(), &event_id, &[id], room, now);
-        Built::Commit(Actor::Scheduler, Claim::Claiming((&event_id).into(), owner_id(0)), writes)
+        let writes = triage::scheduling(&standing_id(), event_id, &[id], room, now);
+        Built::Commit(Actor::Scheduler, Claim::Claiming(event_id.into(), owner_id(0)), writes)
     }
 
     fn gate_triage(&self, fence: Fence, verdict: Verdict, party: Party) -> Built {
@@ -285,6 +303,10 @@ impl At<'_> {
         let (result, more) = match self.model.contents.get(&output_id) {
             Some(count) if matches!(verdict, Verdict::Pass) && batch.iter().all(pending) => {
                 (GateResult::Pass, triage::passing(&work_order_id, &batch, *count, now))
+            }
+            _ if matches!(verdict, Verdict::Block) => {
+                let held = batch.iter().filter(|id| pending(*id)).cloned().map(Write::HoldCapture);
+                (GateResult::Fail, held.collect())
             }
             _ => (GateResult::Fail, Vec::new()),
         };
@@ -494,6 +516,7 @@ impl At<'_> {
             Move::BeforeExpiry => left - 1,
             Move::AtExpiry => left,
             Move::PastExpiry => left + 1,
+            Move::Far => 43_200_000,
         }
     }
 }

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use azolla_protocol::{
-    Actor, CandidateOutcome, CandidateResolution, CaptureId, CaptureStatus, ClaimRecord, CommitId, EventId,
-    EventType, LeaseLength, Objective, ObjectiveId, ObjectiveStatus, OutputId, OwnerId, PauseState,
-    ResourceRef, ResourceType, RunId, SnapshotId, Timestamp, WorkOrderId, WorkorderStatus,
-    content::TriageContent, lifecycle::ObjectiveStep,
+    Actor, AzollaId, CandidateOutcome, CandidateResolution, CaptureId, CaptureStatus, ClaimRecord, CommitId,
+    DiazotrophType, EventId, EventType, LeaseLength, Objective, ObjectiveId, ObjectiveStatus, OutputId,
+    OwnerId, PauseState, ResourceRef, ResourceType, RunId, SnapshotId, Timestamp, WorkOrderId,
+    WorkorderStatus, content::TriageContent, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{
-    Fence, Grant, ObjectiveMark, PauseKey, Release, StoredCapture, StoredEvent, StoredObjective,
-    StoredWorkorder, StreamState, Write,
+    DeadlinePause, Fence, Grant, ObjectiveMark, PauseKey, Release, Snooze, StoredCapture, StoredEvent,
+    StoredObjective, StoredWorkorder, StreamState, Write,
 };
 use azolla_testkit::store::azolla_id;
 
@@ -42,6 +42,9 @@ pub(super) struct Model {
     pub(super) claims: BTreeMap<ResourceRef, ModelClaim>,
     pub(super) pauses: BTreeMap<String, PauseState>,
     pub(super) resolutions: BTreeMap<(OutputId, u64), CandidateResolution>,
+    /// Per azolla and objective, oldest first.
+    deadlines: BTreeMap<(AzollaId, ObjectiveId), Vec<DeadlinePause>>,
+    snoozes: BTreeMap<(AzollaId, ObjectiveId), Timestamp>,
     /// Whether a candidate is open.
     pub(super) candidates: BTreeMap<(OutputId, u64), bool>,
     /// Per triage output: how many candidates its content has.
@@ -64,6 +67,8 @@ impl Model {
             claims: BTreeMap::new(),
             pauses: BTreeMap::new(),
             resolutions: BTreeMap::new(),
+            deadlines: BTreeMap::new(),
+            snoozes: BTreeMap::new(),
             candidates: BTreeMap::new(),
             contents: BTreeMap::new(),
             snapshots: BTreeSet::new(),
@@ -140,6 +145,60 @@ impl Model {
         found.into_iter().map(|(_, key)| self.pauses[key].clone()).collect()
     }
 
+    /// Section 7.4: the latest of each objective, newest first.
+    pub(super) fn deadlines(&self) -> Vec<DeadlinePause> {
+        let mut found: Vec<_> = self.deadlines.values().filter_map(|all| all.last().cloned()).collect();
+        let key = |deadline: &DeadlinePause| {
+            let DeadlinePause { pause, at, .. } = deadline;
+            (pause.created_at, pause.azolla_id.clone(), pause.objective_id.clone(), *at)
+        };
+        found.sort_by_key(|deadline| std::cmp::Reverse(key(deadline)));
+        found
+    }
+
+    /// Those that still hold, the first to end first.
+    pub(super) fn snoozes(&self) -> Vec<Snooze> {
+        let live = self.snoozes.iter().filter(|(_, until)| **until > self.now);
+        let mut found: Vec<_> = live
+            .map(|((azolla_id, objective_id), until)| Snooze {
+                azolla_id: azolla_id.clone(),
+                objective_id: objective_id.clone(),
+                until: *until,
+            })
+            .collect();
+        found.sort_by_key(|snooze| (snooze.until, snooze.azolla_id.clone(), snooze.objective_id.clone()));
+        found
+    }
+
+    /// Section 7.2: PENDING, not held, attempts left since the operator's last step; oldest first.
+    pub(super) fn eligible(&self, attempts_max: u64) -> Vec<StoredCapture> {
+        let has_left = |stored: &&StoredCapture| {
+            stored.capture.status == CaptureStatus::Pending
+                && !stored.held
+                && stored.attempts - stored.attempts_before < attempts_max
+        };
+        let mut found: Vec<_> = self.captures.values().filter(has_left).cloned().collect();
+        found.sort_by_key(|stored| (stored.capture.created_at, stored.capture.capture_id.clone()));
+        found
+    }
+
+    /// W-2: an event for each of them that has no unprocessed one, and after a failed triage, not during one.
+    pub(super) fn awaiting_event(&self, attempts_max: u64) -> Vec<(StoredCapture, u64)> {
+        let is_triage = |stored: &StoredWorkorder| stored.workorder.diazotroph_type == DiazotrophType::Triage;
+        let runs = self.workorders.values().any(|stored| is_triage(stored) && stored.stream_slot.is_some());
+        let events = |id: &CaptureId| {
+            let own = self.events.values().filter(|stored| stored.event.resource_id == id.as_str());
+            own.map(|stored| (stored.entry.unwrap_or_default(), stored.event.processed)).collect::<Vec<_>>()
+        };
+        let awaits = self.eligible(attempts_max).into_iter().filter_map(|stored| {
+            let own = events(&stored.capture.capture_id);
+            let tried = stored.attempts > stored.attempts_before;
+            let entry = own.iter().map(|(entry, _)| *entry).max().unwrap_or_default() + 1;
+            (own.iter().all(|(_, processed)| *processed) && !(tried && runs)).then_some((stored, entry))
+        });
+        awaits.collect()
+    }
+
     fn try_commit(&mut self, plan: &Plan) -> Result<(), Answer> {
         plan.writes.iter().try_for_each(|write| shape(plan, write))?;
         match &plan.claim {
@@ -164,13 +223,25 @@ impl Model {
             Write::AdvanceObjective { was, step, next } => self.change(actor, was, Some(*step), next),
             Write::EditObjective { was, next } => self.change(actor, was, None, next),
             Write::InsertCapture(capture) => {
-                let stored = StoredCapture { capture: (**capture).clone(), attempts: 0 };
-                self.captures.insert(capture.capture_id.clone(), stored).map_or(Ok(()), |_| refused("A-2"))
+                let capture = (**capture).clone();
+                let id = capture.capture_id.clone();
+                let stored = StoredCapture { capture, attempts: 0, attempts_before: 0, held: false };
+                self.captures.insert(id, stored).map_or(Ok(()), |_| refused("A-2"))
             }
             Write::ProcessCapture { capture_id, at } => {
                 let capture = self.pending(capture_id)?;
                 capture.capture.status = CaptureStatus::Processed;
                 capture.capture.updated_at = *at;
+                capture.held = false;
+                Ok(())
+            }
+            Write::HoldCapture(capture_id) => {
+                self.pending(capture_id)?.held = true;
+                Ok(())
+            }
+            Write::RetryCapture(capture_id) => {
+                let capture = self.pending(capture_id)?;
+                (capture.held, capture.attempts_before) = (false, capture.attempts);
                 Ok(())
             }
             Write::CountAttempt(capture_id) => {
@@ -265,6 +336,17 @@ impl Model {
                 self.resolutions.insert(key, (**resolution).clone());
                 Ok(())
             }
+            Write::Snooze { azolla_id: source, objective_id, until } => {
+                self.snoozes.insert((source.clone(), objective_id.clone()), *until);
+                // an operator's step follows the deadline's pause_state.
+                let own = self.objectives.get_mut(objective_id).filter(|_| *source == azolla_id());
+                if let Some(stored) = own
+                    && stored.pause_key.as_ref().is_some_and(|key| key.starts_with("deadline:"))
+                {
+                    stored.pause_key = None;
+                }
+                Ok(())
+            }
             Write::OpenCandidates { output_id, count, .. } => {
                 self.candidates.extend((0..*count).map(|index| ((output_id.clone(), index), true)));
                 Ok(())
@@ -351,10 +433,26 @@ impl Model {
         let text = match key {
             PauseKey::Workorder(id) => format!("workorder:{id}"),
             PauseKey::Event(id) => format!("event:{id}"),
-            PauseKey::Deadline(at) => format!("deadline:{}:{}:{at}", pause.azolla_id, pause.objective_id),
+            PauseKey::Deadline { at, .. } => {
+                format!("deadline:{}:{}:{at}", pause.azolla_id, pause.objective_id)
+            }
         };
         if self.pauses.insert(text.clone(), pause.clone()).is_some() {
             return refused("A-1");
+        }
+        if let PauseKey::Deadline { at, urgency } = key {
+            let (azolla_id, objective_id) = (pause.azolla_id.clone(), pause.objective_id.clone());
+            let deadline = DeadlinePause { pause: pause.clone(), at: *at, urgency: *urgency };
+            let recorded = self.deadlines.entry((azolla_id, objective_id)).or_default();
+            // D-1: one in 24 hours, unless it is more urgent than the one before; the clock only goes forward.
+            let day_ago = pause.created_at.plus_ms(-86_400_000);
+            if recorded.last().is_some_and(|last| {
+                last.pause.created_at > day_ago
+                    && (last.urgency <= *urgency || last.pause.created_at == pause.created_at)
+            }) {
+                return refused("D-1");
+            }
+            recorded.push(deadline);
         }
         if pause.azolla_id != azolla_id() {
             return Ok(());

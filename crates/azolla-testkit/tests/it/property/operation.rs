@@ -95,6 +95,14 @@ pub(super) enum Operation {
         objective: u8,
         day: u8,
         remote: bool,
+        urgency: u8,
+        party: Party,
+    },
+    Snooze {
+        objective: u8,
+        hours: i64,
+        remote: bool,
+        party: Party,
     },
     InsertCapture {
         capture: u8,
@@ -104,6 +112,14 @@ pub(super) enum Operation {
     },
     CountAttempt {
         capture: u8,
+    },
+    Hold {
+        capture: u8,
+        fence: Pick,
+    },
+    Retry {
+        capture: u8,
+        party: Party,
     },
     Resolve {
         workorder: u8,
@@ -186,6 +202,8 @@ pub(super) enum Move {
     BeforeExpiry,
     AtExpiry,
     PastExpiry,
+    /// Half a day.
+    Far,
 }
 
 pub(super) fn operations() -> impl Strategy<Value = Vec<Operation>> {
@@ -212,6 +230,8 @@ fn operation() -> impl Strategy<Value = Operation> {
             1 => Just(Verdict::Cancel)
         ]
     };
+    let triage_room = prop_oneof![2 => Just(Room(3, 0)), 1 => room()];
+    let triage_verdict = prop_oneof![3 => Just(Verdict::Pass), 1 => verdict()];
     let tamper = prop_oneof![
         12 => Just(Tamper::No),
         1 => Just(Tamper::OldVersion),
@@ -228,7 +248,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         Just(Move::Little),
         Just(Move::BeforeExpiry),
         Just(Move::AtExpiry),
-        Just(Move::PastExpiry)
+        Just(Move::PastExpiry),
+        Just(Move::Far)
     ];
     prop_oneof![
         3 => (objective(), party()).prop_map(|(objective, party)| Op::Create { objective, party }),
@@ -241,7 +262,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => (0..3u8).prop_map(|number| Op::EmitManifest { number }),
         50 => (objective(), room(), verdict())
             .prop_map(|(objective, room, verdict)| Op::Forward { objective, room, verdict }),
-        30 => (capture(), room(), verdict(), party())
+        40 => (capture(), triage_room, triage_verdict, party())
             .prop_map(|(capture, room, verdict, party)| Op::Triage { capture, room, verdict, party }),
         5 => (objective(), entry(), by, room(), mark())
             .prop_map(|(objective, entry, claim, room, mark)| Op::Schedule { objective, entry, claim, room, mark }),
@@ -254,13 +275,18 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => pick.clone().prop_map(|fence| Op::Execute { fence }),
         2 => pick.clone().prop_map(|fence| Op::RecordUsage { fence }),
         1 => (objective(), owner()).prop_map(|(objective, owner)| Op::FailAtOnce { objective, owner }),
-        2 => (pick, verdict()).prop_map(|(fence, verdict)| Op::Gate { fence, verdict }),
-        2 => (objective(), 0..2u8, any::<bool>())
-            .prop_map(|(objective, day, remote)| Op::Deadline { objective, day, remote }),
+        2 => (pick.clone(), verdict()).prop_map(|(fence, verdict)| Op::Gate { fence, verdict }),
+        6 => (objective(), 0..4u8, any::<bool>(), 0..4u8, party()).prop_map(
+            |(objective, day, remote, urgency, party)| Op::Deadline { objective, day, remote, urgency, party }
+        ),
+        2 => (objective(), -1..30i64, any::<bool>(), party())
+            .prop_map(|(objective, hours, remote, party)| Op::Snooze { objective, hours, remote, party }),
         2 => capture().prop_map(|capture| Op::InsertCapture { capture }),
         1 => capture().prop_map(|capture| Op::ProcessCapture { capture }),
         4 => capture().prop_map(|capture| Op::CountAttempt { capture }),
-        8 => (0..2u8, prop_oneof![3 => Just(0u64), 1 => 1..3u64], outcome)
+        2 => (capture(), pick.clone()).prop_map(|(capture, fence)| Op::Hold { capture, fence }),
+        3 => (capture(), party()).prop_map(|(capture, party)| Op::Retry { capture, party }),
+        10 => (prop_oneof![3 => Just(0u8), 1 => 1..3u8], prop_oneof![3 => Just(0u64), 1 => 1..3u64], outcome)
             .prop_map(|(workorder, index, outcome)| Op::Resolve { workorder, index, outcome }),
         8 => moved.prop_map(Op::Clock),
         3 => Just(Op::Switch),

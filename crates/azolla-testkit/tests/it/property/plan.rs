@@ -2,7 +2,7 @@
 //! the transition table (PROTOCOL.md section 4) that this rests on.
 
 use azolla_protocol::{
-    Actor, CommitId, ObjectiveStatus, ObjectiveType, OwnerId, ResourceRef, Timestamp,
+    Actor, CommitId, ObjectiveStatus, ObjectiveType, OwnerId, ResourceRef, ResourceType, Timestamp,
     lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Commit, Fence, Grant, PauseKey, Write};
@@ -102,6 +102,32 @@ pub(super) fn shape(plan: &Plan, write: &Write) -> Result<(), Answer> {
         Write::Execute(bundle) => under((&bundle.metadata.work_order_id).into()),
         Write::RecordUsage(usage) => under((&usage.work_order_id).into()),
         Write::Gate(run) => under((&run.work_order_id).into()),
+        Write::Pause { key: PauseKey::Deadline { .. }, .. } if plan.actor != Actor::DeadlineMonitor => {
+            Err(Answer::Malformed)
+        }
+        Write::Snooze { .. } if plan.actor != Actor::Operator => Err(Answer::Malformed),
+        // S-4: by the gate's PASS, or by the operator.
+        Write::ProcessCapture { .. } => match (plan.actor, &plan.claim) {
+            (Actor::Operator, _) => Ok(()),
+            (Actor::Gate, Claim::Claiming(held, _) | Claim::Fenced(Fence { resource: held, .. }))
+                if held.resource_type == ResourceType::Workorder =>
+            {
+                Ok(())
+            }
+            _ => Err(Answer::Malformed),
+        },
+        // O-1: by the gate of a workorder, or by the scheduler of an event.
+        Write::HoldCapture(_) => match (plan.actor, &plan.claim) {
+            (actor, Claim::Claiming(held, _) | Claim::Fenced(Fence { resource: held, .. })) => {
+                let needed = match held.resource_type {
+                    ResourceType::Workorder => Actor::Gate,
+                    ResourceType::Event => Actor::Scheduler,
+                };
+                if actor == needed { Ok(()) } else { Err(Answer::Malformed) }
+            }
+            _ => Err(Answer::Malformed),
+        },
+        Write::RetryCapture(_) if plan.actor != Actor::Operator => Err(Answer::Malformed),
         // TF-7: candidates are opened by the gate.
         Write::OpenCandidates { .. } if plan.actor != Actor::Gate => Err(Answer::Malformed),
         Write::OpenCandidates { work_order_id, .. } => under(work_order_id.into()),

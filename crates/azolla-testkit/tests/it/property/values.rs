@@ -1,10 +1,11 @@
 //! What the numbers in an operation stand for: ids, marks, entries, leases.
 
 use azolla_protocol::{
-    Actor, CaptureId, LeaseLength, ObjectiveId, ObjectiveStatus, OwnerId, ResourceType, Timestamp,
+    Actor, AzollaId, CaptureId, LeaseLength, ObjectiveId, ObjectiveStatus, OwnerId, ResourceType, Timestamp,
     UsageRecord, WorkOrderId,
 };
 use azolla_substrate::{Fence, ObjectiveMark, StoredObjective};
+use azolla_testkit::store::azolla_id;
 
 use super::operation::{Entry, Lease, Mark, Party};
 
@@ -78,6 +79,10 @@ pub(super) fn workorder_of(fence: &Fence) -> WorkOrderId {
 
 pub(super) fn is_workorder(fence: &Fence) -> bool {
     fence.resource.resource_type == ResourceType::Workorder
+}
+
+pub(super) fn azolla_of(remote: bool) -> AzollaId {
+    if remote { AzollaId::new("az-other").expect("an id") } else { azolla_id() }
 }
 
 pub(super) fn deadline(day: u8) -> Timestamp {

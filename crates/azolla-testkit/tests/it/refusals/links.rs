@@ -73,7 +73,7 @@ on_both_backends! {
         let error = refused(&world, Actor::Operator, None, [Write::ResolveCandidate(valid(nothing))]).await;
         assert_eq!(place(&error), "candidate_resolution.output_id A-3");
         let late = Write::Pause {
-            key: PauseKey::Deadline(now),
+            key: PauseKey::Deadline { at: now, urgency: 2 },
             pause: valid(pause_state(&none, PauseReason::RunComplete, now)),
         };
         let error = refused(&world, Actor::DeadlineMonitor, None, [late]).await;
@@ -121,7 +121,7 @@ on_both_backends! {
         }
         // A deadline is the one thing that another azolla's objective has a pause_state here for (section 7.4).
         world
-            .done(Actor::DeadlineMonitor, Write::Pause { key: PauseKey::Deadline(now), pause: valid(paused) })
+            .done(Actor::DeadlineMonitor, Write::Pause { key: PauseKey::Deadline { at: now, urgency: 2 }, pause: valid(paused) })
             .await;
     }
 }

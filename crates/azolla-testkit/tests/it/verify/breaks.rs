@@ -1,6 +1,6 @@
 //! The ways to break a store, as a table: the finding that each has to lead to, and the SQL that does it.
 
-use azolla_protocol::{EventId, ManifestId, OutputId, RunId, SnapshotId, WorkOrderId};
+use azolla_protocol::{EventId, ManifestId, OutputId, RunId, SnapshotId, Timestamp, WorkOrderId};
 use azolla_testkit::{TestStore, store::azolla_id};
 
 use crate::everything::Everything;
@@ -37,6 +37,7 @@ pub(super) async fn breaks(world: &TestStore, made: &Everything) -> Vec<Break> {
     all.extend(in_the_journal(made, &names));
     all.extend(of_claims(made, &names));
     all.extend(of_candidates(made));
+    all.extend(of_deadlines(made));
     all
 }
 
@@ -409,6 +410,25 @@ fn in_pause_keys(made: &Everything) -> Vec<Break> {
         broken(10, &of_event, what, set(&format!("work_order_id = '{gated}'"), &of_event)),
         broken(10, &of_event, what, set("local_objective_id = NULL", &of_event)),
         broken(10, &of_gated, what, set(&format!("local_objective_id = '{}'", made.standing), &of_gated)),
+    ]
+}
+
+/// Invariant 10: deadlines and what moves them (D-1).
+fn of_deadlines(made: &Everything) -> Vec<Break> {
+    let key = |at: Timestamp| format!("deadline:{}:{}:{at}", azolla_id(), made.archived);
+    let (first, second) = (key(made.deadline), key(made.deadline.plus_ms(-1)));
+    let of_gated = format!("workorder:{}", made.confirmed);
+    let set = |key: &str, urgency: &str| {
+        format!("UPDATE pause_state SET urgency = {urgency} WHERE pause_key = '{key}'")
+    };
+    vec![
+        broken(10, &of_gated, "its urgency is Some(2)", set(&of_gated, "2")),
+        broken(10, &first, "its urgency is Some(7)", set(&first, "7")),
+        broken(10, &first, "its urgency is None", set(&first, "NULL")),
+        broken(10, &second, "at urgency 3 after 2", set(&second, "3")),
+        broken(10, &second, "at urgency 2 after 2", set(&second, "2")),
+        broken(10, azolla_id(), "column 2", "UPDATE snooze SET until = 'soon'".into()),
+        broken(10, "nobody", "column 0", "UPDATE snooze SET azolla_id = 'nobody'".into()),
     ]
 }
 

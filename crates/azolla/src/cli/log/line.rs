@@ -8,7 +8,7 @@ pub(crate) fn matters(entry: &JournalEntry) -> bool {
     match entry.step {
         Step::Grant | Step::Release | Step::Emit | Step::Process | Step::Gate | Step::Attempt => false,
         Step::Insert => false,
-        Step::Execute | Step::Edit => true,
+        Step::Execute | Step::Edit | Step::Hold | Step::Retry => true,
         Step::Sa | Step::Sb | Step::Sc | Step::Sd | Step::Se | Step::Sf | Step::Sg | Step::Sh | Step::Si => {
             true
         }
@@ -43,6 +43,8 @@ pub(crate) fn words(entry: &JournalEntry) -> String {
         JournalStep::Emit => "was emitted".to_owned(),
         JournalStep::Process => format!("was processed: {}", status(&entry.to_status)),
         JournalStep::Attempt => "counts one more attempt".to_owned(),
+        JournalStep::Hold => "is held and waits for you".to_owned(),
+        JournalStep::Retry => "is tried again".to_owned(),
         JournalStep::Insert => format!("was recorded {}", status(&entry.to_status)).trim_end().to_owned(),
     };
     let by = match entry.actor {

@@ -96,7 +96,18 @@ pub async fn answer(
     }
 }
 
+/// Refuses a query that is not to be answered, whatever the store holds and whether it can be read (M-2).
+pub fn permit(target: &Identity, source: &Source, query: &SubstrateQuery) -> Result<(), Denied> {
+    check(target, source, query).map(drop)
+}
+
 impl Answer {
+    /// The answer of an azolla whose store cannot be opened. Only for a query that is permitted.
+    pub fn unavailable(query: &SubstrateQuery, form: Form) -> Self {
+        let response = empty(query, form.response_id, form.now, QueryStatus::TargetUnavailable);
+        Self { response, denied: None, fault: None }
+    }
+
     /// The refusal of a query. It says nothing but that.
     pub fn denied(query: &SubstrateQuery, form: Form, denied: Denied) -> Self {
         let response = empty(query, form.response_id, form.now, QueryStatus::Denied);

@@ -22,7 +22,7 @@ use crate::{
 
 /// Add, list and remove azollas of other machines, and change their tokens
 #[derive(Args)]
-#[command(after_help = "Two machines, of which desk asks shop:\n  \
+#[command(after_help = "Example, with two machines, of which desk asks shop:\n  \
                   on shop:  azolla peer add az-taskmgmt                             shows a token once\n  \
                   on desk:  azolla peer add az-app --url https://shop:7517          reads that token from stdin\n\n\
                   A TASK_MGMT_AZOLLA may read objectives and pauses; nobody can write over this door. Changes of the \

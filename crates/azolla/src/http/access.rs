@@ -53,9 +53,12 @@ pub(super) async fn check(
         Access::OperatorOrHere => is_operator(app, token).then_some(Caller::Operator),
     };
     proved.ok_or_else(|| {
-        let wanted = if access == Access::Peer { "peer" } else { "operator" };
-        app.metrics.count(Counter::Unauthorized, wanted);
-        app.log.line(&format!("refused {remote}: no token of a {wanted}"));
+        let (label, whose) = match access {
+            Access::Peer => ("peer", "a peer"),
+            Access::Open | Access::Operator | Access::OperatorOrHere => ("operator", "the operator"),
+        };
+        app.metrics.count(Counter::Unauthorized, label);
+        app.log.line(&format!("refused {remote}: it showed no token of {whose}"));
         ApiError::unauthorized()
     })
 }

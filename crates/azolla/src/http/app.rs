@@ -7,11 +7,13 @@ use std::{
 
 use azolla_exchange_membrane::query::Source;
 use azolla_protocol::{AzollaId, Clock};
-use azolla_substrate::{SystemClock, SystemIds};
+use azolla_substrate::{Substrate, SubstrateError, SystemClock, SystemIds};
 
 use super::{answer::ApiError, front::Hosts, log::Log, metrics::Metrics, replay::Replay};
 use crate::{
+    config::AzollaConfig,
     deployment::Deployment,
+    failure::sentence,
     home::Home,
     stores::Stores,
     token::{Token, TokenHash},
@@ -77,13 +79,20 @@ impl App {
         Ok(peer.map(|peer| Source { azolla_id: peer.id.clone(), azolla_type: peer.azolla_type }))
     }
 
-    /// Writes what went wrong here into our own log; whoever asks is told that something did.
-    pub(super) fn failed(&self, what: &str, error: &anyhow::Error) -> ApiError {
-        self.log.line(&format!("{what}: {}", crate::failure::sentence(error)));
-        match error.chain().find_map(|cause| cause.downcast_ref::<azolla_substrate::SubstrateError>()) {
-            Some(azolla_substrate::SubstrateError::Invalid(broken)) => ApiError::invalid(broken.to_string()),
-            Some(_) => ApiError::unavailable(),
-            None => ApiError::internal(),
+    /// Returns the store of an azolla. One that cannot be opened is away, for whatever reason.
+    pub(super) async fn store(&self, azolla: &AzollaConfig) -> Result<Arc<dyn Substrate>, ApiError> {
+        self.stores.whole(azolla).await.map_err(|error| {
+            self.log.line(&format!("{}: {}", azolla.id, sentence(&error)));
+            ApiError::unavailable()
+        })
+    }
+
+    /// Writes what went wrong with a store into our own log; whoever asks is told that something did.
+    pub(super) fn failed(&self, what: &str, error: SubstrateError) -> ApiError {
+        if let SubstrateError::Invalid(broken) = &error {
+            return ApiError::invalid(broken.to_string());
         }
+        self.log.line(&format!("{what}: {}", sentence(&error.into())));
+        ApiError::unavailable()
     }
 }

@@ -38,7 +38,7 @@ struct CaptureRequest {
 pub(super) async fn capture(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let request: CaptureRequest = schemas::read("capture_request", &call.body)?;
     let azolla = desk(app, request.azolla.as_ref())?;
-    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("a capture", &error))?;
+    let store = app.store(azolla).await?;
     let kept = async {
         let now = store.read().now().await?;
         let capture = Validated::new(CaptureBuffer {
@@ -55,7 +55,7 @@ pub(super) async fn capture(app: &App, call: &Call) -> Result<Reply, ApiError> {
         store.commit(commit.with(Write::InsertCapture(capture))).await?;
         Ok::<_, SubstrateError>(capture_id)
     };
-    let capture_id = kept.await.map_err(|error| app.failed("a capture", &error.into()))?;
+    let capture_id = kept.await.map_err(|error| app.failed("a capture", error))?;
     app.metrics.count(Counter::Captures, "");
     Ok(Reply::json(StatusCode::CREATED, &json!({"capture_id": capture_id})))
 }
@@ -85,7 +85,7 @@ pub(super) fn azollas(app: &App) -> Reply {
 /// Lists objectives.
 pub(super) async fn objectives(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let azolla = named(app, call)?;
-    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("objectives", &error))?;
+    let store = app.store(azolla).await?;
     let (mut status, mut after, mut limit) = (None, None, PAGE_DEFAULT);
     for (key, value) in &call.query {
         match key.as_str() {
@@ -97,7 +97,7 @@ pub(super) async fn objectives(app: &App, call: &Call) -> Result<Reply, ApiError
             }
         }
     }
-    let failed = |error: SubstrateError| app.failed("objectives", &error.into());
+    let failed = |error: SubstrateError| app.failed("objectives", error);
     let after = match after {
         Some(id) => {
             let found = store.read().objective(&id).await.map_err(failed)?;
@@ -119,9 +119,9 @@ pub(super) async fn objectives(app: &App, call: &Call) -> Result<Reply, ApiError
 pub(super) async fn objective(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let azolla = named(app, call)?;
     let id: ObjectiveId = call.id("objective_id")?;
-    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("an objective", &error))?;
+    let store = app.store(azolla).await?;
     let page = objective_page(store.read(), &id).await;
-    let page = page.map_err(|error| app.failed("an objective", &error.into()))?;
+    let page = page.map_err(|error| app.failed("an objective", error))?;
     let missing = || ApiError::not_found(format!("there is no objective {id} in {}", azolla.id));
     Ok(Reply::json(StatusCode::OK, &page.ok_or_else(missing)?))
 }
@@ -140,7 +140,7 @@ async fn objective_page(read: &dyn SubstrateRead, id: &ObjectiveId) -> Result<Op
 pub(super) async fn request_manifest(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let azolla = named(app, call)?;
     let azolla = desk(app, Some(&azolla.id))?;
-    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("a manifest", &error))?;
+    let store = app.store(azolla).await?;
     let asked = async {
         let open = || async {
             let open = store.read().unprocessed_events(EventType::ManifestRequested, 1).await?;
@@ -168,16 +168,16 @@ pub(super) async fn request_manifest(app: &App, call: &Call) -> Result<Reply, Ap
             Err(error) => Err(error),
         }
     };
-    let event_id = asked.await.map_err(|error| app.failed("a manifest", &error.into()))?;
+    let event_id = asked.await.map_err(|error| app.failed("a manifest", error))?;
     Ok(Reply::json(StatusCode::ACCEPTED, &json!({"event_id": event_id})))
 }
 
 /// Shows the newest orientation.
 pub(super) async fn latest_manifest(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let azolla = named(app, call)?;
-    let store = app.stores.whole(azolla).await.map_err(|error| app.failed("a manifest", &error))?;
+    let store = app.store(azolla).await?;
     let latest = store.read().latest_manifest().await;
-    let latest = latest.map_err(|error| app.failed("a manifest", &error.into()))?;
+    let latest = latest.map_err(|error| app.failed("a manifest", error))?;
     let none = || ApiError::not_found(format!("{} has given no orientation yet", azolla.id));
     Ok(Reply::json(StatusCode::OK, &json!(latest.ok_or_else(none)?)))
 }

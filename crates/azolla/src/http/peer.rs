@@ -2,8 +2,8 @@
 //! the store and nothing else.
 
 use axum::http::StatusCode;
-use azolla_exchange_membrane::query::{Answer, Denied, Form, Source, answer};
-use azolla_protocol::{AzollaId, IdSource, QueryStatus, ResponseId, SubstrateQuery, Validated, limits};
+use azolla_exchange_membrane::query::{Answer, Denied, Form, Source, answer, permit};
+use azolla_protocol::{AzollaId, IdSource, ResponseId, SubstrateQuery, Validated, limits};
 use serde_json::json;
 
 use super::{
@@ -40,14 +40,16 @@ async fn find(app: &App, source: &Source, target: &AzollaId, query: &SubstrateQu
     let Some(azolla) = app.stores.azolla(target).filter(|azolla| azolla.id == query.target_azolla_id) else {
         return Answer::denied(query, form, Denied::OtherTarget);
     };
+    let identity = identity(azolla);
+    // First: a store that is away must not tell that it is there.
+    if let Err(denied) = permit(&identity, source, query) {
+        return Answer::denied(query, form, denied);
+    }
     match app.stores.reading(azolla).await {
-        Ok(read) => answer(&*read, &identity(azolla), source, query, form).await,
+        Ok(read) => answer(&*read, &identity, source, query, form).await,
         Err(error) => {
             app.log.line(&format!("{}: {}", azolla.id, crate::failure::sentence(&error)));
-            let mut answer = Answer::denied(query, form, Denied::OtherTarget);
-            answer.denied = None;
-            answer.response.status = QueryStatus::TargetUnavailable;
-            answer
+            Answer::unavailable(query, form)
         }
     }
 }

@@ -9,5 +9,6 @@ pub mod patch;
 mod query;
 pub mod relevance;
 pub mod survey;
+pub mod triage;
 mod window;
 mod words;

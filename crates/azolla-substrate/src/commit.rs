@@ -23,6 +23,7 @@ pub struct Commit {
     pub(crate) actor: Actor,
     pub(crate) claim: ClaimUse,
     pub(crate) writes: Vec<Write>,
+    pub(crate) reason: Option<String>,
 }
 
 /// How a commit stands to a claim.
@@ -50,13 +51,20 @@ impl ClaimUse {
 impl Commit {
     /// Starts an empty commit by `actor`.
     pub fn new(commit_id: CommitId, actor: Actor) -> Self {
-        Self { commit_id, actor, claim: ClaimUse::None, writes: Vec::new() }
+        Self { commit_id, actor, claim: ClaimUse::None, writes: Vec::new(), reason: None }
     }
 
     /// Adds a write. Writes happen in the order in which they were added.
     #[must_use]
     pub fn with(mut self, write: Write) -> Self {
         self.writes.push(write);
+        self
+    }
+
+    /// Says why, in words: the journal keeps it with the first change.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
         self
     }
 

@@ -37,8 +37,12 @@ pub(crate) fn plan(commit: &Commit, identity: &Identity) -> Result<Plan, Substra
         }
         ClaimUse::Fenced(fence) => planner.steps.push(fence_step(fence)),
     }
+    let before = planner.rows.len();
     for write in &commit.writes {
         planner.write(write)?;
+    }
+    if let (Some(reason), Some(first)) = (&commit.reason, planner.rows.get_mut(before)) {
+        first.detail("reason", reason.as_str());
     }
     whole(commit)?;
     if let ClaimUse::Fenced(fence) = &commit.claim

@@ -49,7 +49,12 @@ impl Planner<'_> {
     pub(crate) fn count_attempt(&mut self, capture_id: &CaptureId) -> Result<(), SubstrateError> {
         let values = [capture_id.as_str().into()];
         self.push("capture_buffer", Statement::new(sql::COUNT_ATTEMPT, values), CHANGED);
-        self.note(JournalStep::Attempt, "capture_buffer", capture_id.as_str());
+        let claimed = self.commit.claim.resource().map(|resource| resource.resource_id.clone());
+        let row = self.note(JournalStep::Attempt, "capture_buffer", capture_id.as_str());
+        if let Some(event_id) = claimed {
+            // The event that it is made for: from there the ids of the whole attempt derive.
+            row.detail("event_id", event_id);
+        }
         Ok(())
     }
 

@@ -7,6 +7,8 @@ use azolla_protocol::{
     content::{TriageContent, triage_content_schema},
 };
 
+use serde_json::Value;
+
 pub use super::failure::{AfterFailure, Failure};
 use super::failure::{cap_of, ended, fail, retry, text};
 
@@ -37,12 +39,25 @@ pub fn evaluate(workorder: &Workorder, batch: &[CaptureId], bundle: &OutputBundl
 
 /// Returns the content of a triage bundle, or what is wrong with it.
 pub fn content_of(bundle: &OutputBundle) -> Result<TriageContent, String> {
-    let document: serde_json::Value =
+    let document: Value =
         serde_json::from_str(&bundle.content).map_err(|_| "the content is no JSON document".to_owned())?;
+    if holds_nul(&document) {
+        // No artifact could be made of it.
+        return Err("the content holds NUL characters".to_owned());
+    }
     if let Some(fault) = DocumentSchema::new(triage_content_schema())?.faults(&document).next() {
         return Err(format!("the content breaks its schema: {fault}"));
     }
     serde_json::from_value(document).map_err(|error| format!("the content cannot be read: {error}"))
+}
+
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(holds_nul),
+        Value::Object(fields) => fields.values().any(holds_nul),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Returns what to type so that the captures of a batch are triaged again.

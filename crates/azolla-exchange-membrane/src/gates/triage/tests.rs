@@ -120,6 +120,9 @@ fn tf6_one_wrong_thing_fails_with_its_reason() {
             Case::saying(|content| content["no_action"] = json!([]))
         }),
         ("the content is no JSON document", Case::with(|case| case.bundle.content = "prose".into())),
+        ("the content holds NUL characters", {
+            Case::saying(|content| content["candidates"][0]["title"] = "a\0b".into())
+        }),
         ("metadata.capture_ids is not the batch of the snapshot", {
             Case::with(|case| _ = case.bundle.metadata.more.remove("capture_ids"))
         }),

@@ -1,5 +1,6 @@
 //! The operator's steps (PROTOCOL.md section 4), in one place for every screen that offers them: each reads the
-//! objective, builds its next version by a pure rule of `next.rs`, and commits it once.
+//! objective, builds its next version by a pure rule of `next.rs`, and commits it once. Steps on captures and candidates
+//! (7.2) are in files of their own.
 
 use azolla_protocol::{
     Actor, BlockerId, BlockerKind, CommitId, EventId, IdSource, Objective, ObjectiveId, ObjectiveStep, RunId,
@@ -12,8 +13,12 @@ use azolla_substrate::{
 
 use self::next::{By, Change};
 
+mod candidates;
 mod captures;
 mod next;
+mod standing;
+
+pub use self::candidates::CandidateRef;
 
 /// How often a step is built again after somebody else's commit came in between (S-3).
 const TRIES_MAX: usize = 5;
@@ -258,8 +263,16 @@ impl Operator<'_> {
     }
 
     async fn commit(&self, write: Write) -> Result<(), SubstrateError> {
+        self.commit_all(vec![write], None).await
+    }
+
+    /// Commits writes as one step, with why, where somebody says so.
+    async fn commit_all(&self, writes: Vec<Write>, reason: Option<&str>) -> Result<(), SubstrateError> {
         let commit_id = CommitId::from_body(&self.ids.body());
-        let commit = Commit::new(commit_id, Actor::Operator).with(write);
+        let mut commit = writes.into_iter().fold(Commit::new(commit_id, Actor::Operator), Commit::with);
+        if let Some(reason) = reason {
+            commit = commit.because(reason);
+        }
         match self.substrate.commit(commit).await? {
             CommitOutcome::Done => Ok(()),
             CommitOutcome::Held | CommitOutcome::StreamFull | CommitOutcome::ReviewLimit => {

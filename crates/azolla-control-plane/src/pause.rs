@@ -2,6 +2,7 @@
 //! flow has its endings.
 
 pub(crate) mod patch;
+pub(crate) mod triage;
 
 use azolla_protocol::{
     AzollaId, ObjectiveId, PauseReason, PauseState, Timestamp, Validated, ValidationError,

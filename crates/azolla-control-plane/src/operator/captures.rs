@@ -1,9 +1,10 @@
 //! The operator's notes: the one door for captures, and what can be done with one by hand (TF-7, S-4).
 
-use azolla_protocol::{CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, Validated};
-use azolla_substrate::Write;
+use azolla_protocol::{CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, OutputId, Validated};
+use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, Write};
 
 use super::{Operator, OperatorError, TRIES_MAX};
+use crate::triage;
 
 /// The most bytes of a note.
 const NOTE_BYTES_MAX: usize = 1024 * 1024;
@@ -36,6 +37,111 @@ impl Operator<'_> {
             }
         }
         Err(refused("no fresh id was found for the note", None))
+    }
+
+    /// Lets a capture be triaged again: it is no longer held, and its attempts begin anew (W-2).
+    pub async fn retry_capture(&self, id: &CaptureId) -> Result<(), OperatorError> {
+        let stored = self.stored_capture(id).await?;
+        if stored.capture.status == CaptureStatus::Processed {
+            return Err(refused(
+                format!("capture {id} is PROCESSED; retry needs PENDING"),
+                Some("azolla triage"),
+            ));
+        }
+        self.retry_all(std::slice::from_ref(id)).await
+    }
+
+    /// Lets the captures of a triage be triaged again, those that are PENDING, and returns them.
+    pub async fn retry_output(&self, id: &OutputId) -> Result<Vec<CaptureId>, OperatorError> {
+        let bundle = self.read().output_bundle(id).await?;
+        let azolla_id = &self.identity.azolla_id;
+        let bundle = bundle
+            .ok_or_else(|| OperatorError::NotFound { what: format!("there is no {id} in {azolla_id}") })?;
+        let named = bundle.metadata.more.get("capture_ids").and_then(|ids| ids.as_array());
+        let mut pending = Vec::new();
+        for named in named.into_iter().flatten().filter_map(|id| CaptureId::new(id.as_str()?).ok()) {
+            let stored = self.read().capture(&named).await?;
+            if stored.is_some_and(|stored| stored.capture.status == CaptureStatus::Pending) {
+                pending.push(named);
+            }
+        }
+        if pending.is_empty() {
+            let what = format!("no capture of {id} is PENDING; retry needs PENDING");
+            return Err(refused(what, Some("azolla triage")));
+        }
+        self.retry_all(&pending).await?;
+        Ok(pending)
+    }
+
+    /// Lets every capture that is held be triaged again, and returns them.
+    pub async fn retry_held(&self) -> Result<Vec<CaptureId>, OperatorError> {
+        const PAGE: u64 = 50;
+        let mut held = Vec::new();
+        let mut filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: PAGE };
+        loop {
+            let page = self.read().captures(&filter).await?;
+            let Some(last) = page.last() else { break };
+            filter.after = Some(last.capture.capture_id.clone());
+            held.extend(
+                page.into_iter().filter(|stored| stored.held).map(|stored| stored.capture.capture_id),
+            );
+        }
+        if !held.is_empty() {
+            self.retry_all(&held).await?;
+        }
+        Ok(held)
+    }
+
+    /// Takes a capture out of triage by hand, with the reason (S-4).
+    pub async fn process_capture(&self, id: &CaptureId, reason: &str) -> Result<(), OperatorError> {
+        const REASON_CHARS_MAX: usize = 1_000;
+        if reason.trim().is_empty() || reason.contains('\0') || reason.chars().count() > REASON_CHARS_MAX {
+            let what = format!("a reason is needed, of at most {REASON_CHARS_MAX} characters");
+            return Err(refused(what, Some(&format!("azolla triage process {id} --reason TEXT"))));
+        }
+        let stored = self.stored_capture(id).await?;
+        if stored.capture.status == CaptureStatus::Processed {
+            let what = format!("capture {id} is PROCESSED already");
+            return Err(refused(what, Some("azolla triage")));
+        }
+        let at = self.read().now().await?;
+        let write = Write::ProcessCapture { capture_id: id.clone(), at };
+        self.on_captures(std::slice::from_ref(id), vec![write], Some(reason)).await
+    }
+
+    async fn retry_all(&self, ids: &[CaptureId]) -> Result<(), OperatorError> {
+        if let Some((work_order_id, batch)) = triage::under_way(self.read()).await?
+            && let Some(id) = ids.iter().find(|id| batch.contains(*id))
+        {
+            let what = format!("capture {id} is in triage now, by {work_order_id}");
+            return Err(refused(what, Some("azolla run")));
+        }
+        self.on_captures(ids, ids.iter().cloned().map(Write::RetryCapture).collect(), None).await
+    }
+
+    /// Commits a step on captures. The pause_state that asked for it is over with it.
+    async fn on_captures(
+        &self,
+        ids: &[CaptureId],
+        writes: Vec<Write>,
+        reason: Option<&str>,
+    ) -> Result<(), OperatorError> {
+        for _ in 0..TRIES_MAX {
+            let mut writes = writes.clone();
+            writes.extend(self.end_pause_about(ids).await?);
+            match self.commit_all(writes, reason).await {
+                Err(SubstrateError::Changed { .. }) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(refused("the captures kept changing", Some("azolla triage")))
+    }
+
+    async fn stored_capture(&self, id: &CaptureId) -> Result<StoredCapture, OperatorError> {
+        let found = self.read().capture(id).await?;
+        found.ok_or_else(|| OperatorError::NotFound {
+            what: format!("there is no capture {id} in {}", self.identity.azolla_id),
+        })
     }
 
     pub(super) fn takes_captures(&self) -> Result<(), OperatorError> {

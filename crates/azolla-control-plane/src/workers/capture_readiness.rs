@@ -4,16 +4,15 @@
 use azolla_protocol::{Actor, Event, EventId, EventType, Validated};
 use azolla_substrate::{Commit, Write};
 
-use crate::{
-    context::{Tick, WorkerContext, WorkerError},
-    workers::CANDIDATES,
-};
+use crate::context::{Tick, WorkerContext, WorkerError};
+
+/// How many captures a tick emits for: they come with their texts, and the next tick goes on.
+const CAPTURES: u64 = 50;
 
 /// Emits what is missing.
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut tick = Tick::Idle;
-    for stored in ctx.read().captures_awaiting_event(ctx.settings.attempts_max, CANDIDATES).await? {
-        let entry = stored.attempts + 1;
+    for (stored, entry) in ctx.read().captures_awaiting_event(ctx.settings.attempts_max, CAPTURES).await? {
         let Ok(event_id) = EventId::for_attempt(&stored.capture.capture_id, entry) else {
             // An id that came by import and is too long to have events; nothing that we make is.
             continue;

@@ -80,7 +80,7 @@ async fn evaluate(
     stored: StoredWorkorder,
 ) -> Result<Commit, WorkerError> {
     match stored.workorder.diazotroph_type {
-        DiazotrophType::Triage => triage::evaluate(ctx, flow, stored).await,
+        DiazotrophType::Triage => triage::evaluate(ctx, stored).await,
         DiazotrophType::ManifestBuilder => manifest::evaluate(ctx, flow, stored).await,
         DiazotrophType::Patch => {
             Err(WorkerError::Broken(format!("{} is no work of this azolla", stored.workorder.work_order_id)))

@@ -4,10 +4,12 @@
 pub(super) mod patch;
 mod triage;
 
+pub use self::triage::has_schedulable_triage;
+
 use std::time::Duration;
 
 use azolla_protocol::{Actor, EventType, ProcessedReason, ResourceRef};
-use azolla_substrate::{Commit, CommitOutcome, Release, StoredEvent, SubstrateError, Write};
+use azolla_substrate::{Commit, CommitOutcome, Release, StoredEvent, StreamRoom, SubstrateError, Write};
 
 use crate::{
     context::{Tick, WorkerContext, WorkerError},
@@ -79,11 +81,20 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     Ok(tick)
 }
 
+/// Tells whether the work stream and the operator's desk have room for what is scheduled here.
 pub(super) async fn has_room(ctx: &WorkerContext) -> Result<bool, SubstrateError> {
     let stream = ctx.read().stream().await?;
-    let room = ctx.settings.room;
+    let room = room(ctx);
     Ok(stream.open < room.max_concurrent
         && (room.review_limit == 0 || stream.open + stream.waiting < room.review_limit))
+}
+
+/// How much room there is: the work stream of a TASK_MGMT azolla is exactly one wide (W-4).
+fn room(ctx: &WorkerContext) -> StreamRoom {
+    match &ctx.flow {
+        Flow::Patch(_) => ctx.settings.room,
+        Flow::TaskMgmt(_) => StreamRoom { max_concurrent: 1, ..ctx.settings.room },
+    }
 }
 
 /// A fault that may pass: the event's claim is counted as one without an outcome (W-7), and it waits a little.

@@ -1,4 +1,4 @@
-//! The patch flow by hand-driven ticks on a real store (PROTOCOL.md 6 and 7.1).
+//! The flows by hand-driven ticks on a real store (PROTOCOL.md 6, 7.1 and 7.2).
 
 mod checks;
 mod gate;
@@ -8,4 +8,5 @@ mod readiness;
 mod runner;
 mod scheduler;
 mod takeover;
+mod triage;
 mod waiting;

@@ -10,6 +10,7 @@ use azolla_protocol::{
     RunnerStatus, Workorder,
     content::{manifest_answer_schema, triage_content_schema},
 };
+use azolla_substrate::SubstrateRead;
 use serde_json::Value;
 
 use crate::{
@@ -67,6 +68,22 @@ pub(super) async fn generate(asking: Asking<'_>, workorder: &Workorder, claim: &
     }))
 }
 
+/// Puts into a yield what its bundle says however the run ended: what it was about, from the snapshot (TF-5, MF-5). A
+/// snapshot that cannot be read is no reason not to end (B-3).
+pub(super) async fn complete(read: &dyn SubstrateRead, workorder: &Workorder, result: &mut Yield) {
+    let (key, title) = match workorder.diazotroph_type {
+        DiazotrophType::Patch => return,
+        DiazotrophType::Triage => ("capture_ids", "Triage"),
+        DiazotrophType::ManifestBuilder => ("queried_azolla_ids", "Orientation"),
+    };
+    result.title.get_or_insert_with(|| title.to_owned());
+    if !result.more.contains_key(key)
+        && let Ok(Some(snapshot)) = read.context_snapshot(&workorder.context_snapshot_id).await
+    {
+        result.more.insert(key.into(), from_snapshot(&snapshot, key));
+    }
+}
+
 fn schema(diazotroph_type: DiazotrophType) -> &'static Value {
     match diazotroph_type {
         DiazotrophType::ManifestBuilder => manifest_answer_schema(),
@@ -95,13 +112,22 @@ fn read(diazotroph_type: DiazotrophType, snapshot: &ContextSnapshot, text: &str)
     }
 }
 
-/// Returns the one JSON object in an answer: all of it, what is fenced in it, or what its outermost braces hold.
+/// Returns the one JSON object in an answer: all of it, what is fenced in it, what its outermost braces hold, or the first
+/// one that begins at a brace, among the words around it.
 fn object_in(text: &str) -> Option<Value> {
+    /// Enough for a sentence with braces in it; each one is read to its end at the most.
+    const BRACES_MAX: usize = 20;
     let whole = text.trim();
     let fenced = || whole.split("```").nth(1).map(|block| block.trim_start_matches("json"));
     let braced = || whole.get(whole.find('{')?..=whole.rfind('}')?);
     let read = |text: &str| serde_json::from_str::<Value>(text.trim()).ok().filter(Value::is_object);
-    read(whole).or_else(|| read(fenced()?)).or_else(|| read(braced()?))
+    let begun =
+        |at: usize| serde_json::Deserializer::from_str(&whole[at..]).into_iter::<Value>().next()?.ok();
+    let among = || {
+        let objects = whole.match_indices('{').take(BRACES_MAX).filter_map(|(at, _)| begun(at));
+        objects.into_iter().find(|found| found.as_object().is_some_and(|object| !object.is_empty()))
+    };
+    read(whole).or_else(|| read(fenced()?)).or_else(|| read(braced()?)).or_else(among)
 }
 
 /// Returns a key of the snapshot's metadata.

@@ -26,15 +26,20 @@ pub(super) fn read(snapshot: &ContextSnapshot, text: &str) -> Result<Answer, Str
     more.insert("suggested_target_azolla_type".into(), suggested.into());
     Ok(Answer {
         title: format!("Triage of {}: {}", of(batch, "capture"), of(content.candidates.len(), "candidate")),
-        notes: notes(&content),
+        notes: notes(snapshot, &content),
         content: canonical(&content).map_err(|error| error.to_string())?,
         more,
     })
 }
 
-/// Confidence and ambiguities in words: what a bundle's notes are for.
-fn notes(content: &TriageContent) -> String {
+/// Confidence and ambiguities in words: what a bundle's notes are for. What was left out of a capture does not depend on
+/// who wrote the answer.
+fn notes(snapshot: &ContextSnapshot, content: &TriageContent) -> String {
     let mut notes = String::new();
+    for cut in from_snapshot(snapshot, "shortened").as_array().into_iter().flatten() {
+        let (id, bytes) = (cut["capture_id"].as_str().unwrap_or_default(), &cut["bytes_left_out"]);
+        notes.push_str(&format!("Only the beginning of {id} was shown: {bytes} bytes were left out.\n"));
+    }
     for (at, candidate) in content.candidates.iter().enumerate() {
         notes.push_str(&format!("{}. {}: confidence {}", at + 1, candidate.title, candidate.confidence));
         for ambiguity in &candidate.ambiguities {

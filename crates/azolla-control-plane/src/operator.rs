@@ -16,9 +16,13 @@ use self::next::{By, Change};
 mod candidates;
 mod captures;
 mod next;
+mod requests;
 mod standing;
 
-pub use self::candidates::CandidateRef;
+pub use self::{
+    candidates::{CandidateRef, Promotion},
+    requests::Requested,
+};
 
 /// How often a step is built again after somebody else's commit came in between (S-3).
 const TRIES_MAX: usize = 5;

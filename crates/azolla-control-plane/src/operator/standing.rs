@@ -8,6 +8,18 @@ use super::{Operator, OperatorError};
 use crate::snapshot::triage::batch_of;
 
 impl Operator<'_> {
+    /// Returns the write that ends the current pause_state, if that is the one of this workorder.
+    pub(super) async fn end_pause_of(
+        &self,
+        work_order_id: &WorkOrderId,
+    ) -> Result<Option<Write>, OperatorError> {
+        let Some((stored, pause)) = self.paused().await? else { return Ok(None) };
+        match pause {
+            PausedBy::Workorder(id) if id == *work_order_id => self.end_pause(&stored).await.map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the write that ends the current pause_state, if that is about any of these captures.
     pub(super) async fn end_pause_about(&self, ids: &[CaptureId]) -> Result<Option<Write>, OperatorError> {
         let Some((stored, pause)) = self.paused().await? else { return Ok(None) };

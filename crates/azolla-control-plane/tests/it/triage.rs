@@ -3,10 +3,12 @@
 // clippy.toml allows it in tests; helpers of an integration test are not seen as such.
 #![allow(clippy::unwrap_used)]
 
+mod candidates;
 mod captures;
 mod gate;
 mod one_by_one;
 mod poll;
+mod requests;
 mod runner;
 mod scheduler;
 mod takeover;

@@ -1,0 +1,43 @@
+//! What the operator asks a TASK_MGMT azolla for: orientation, and a later deadline (MF-1, D-1).
+
+use azolla_protocol::{Event, EventId, EventType, Validated};
+use azolla_substrate::Write;
+
+use super::{Operator, OperatorError};
+
+/// A request for orientation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requested {
+    /// The event that stands for it.
+    pub event_id: EventId,
+    /// Whether it was asked for before and is still to come.
+    pub was_open: bool,
+}
+
+impl Operator<'_> {
+    /// Asks for orientation. There is one open request at a time: while there is, it is the answer.
+    pub async fn request_manifest(&self) -> Result<Requested, OperatorError> {
+        self.takes_captures()?;
+        let event_id = EventId::from_body(&self.ids.body());
+        let event = Event {
+            event_id: event_id.clone(),
+            event_type: EventType::ManifestRequested,
+            resource_id: self.identity.azolla_id.as_str().to_owned(),
+            azolla_id: self.identity.azolla_id.clone(),
+            created_at: self.read().now().await?,
+            processed: false,
+            processed_reason: None,
+            processed_at: None,
+        };
+        let write = Write::EmitEvent { event: Validated::new(event)?, entry: None };
+        match self.commit(write).await {
+            Ok(()) => Ok(Requested { event_id, was_open: false }),
+            Err(error) if error.is_refused_by("W-2") => {
+                let open = self.read().unprocessed_events(EventType::ManifestRequested, 1).await?.pop();
+                let event_id = open.map_or(event_id, |open| open.event.event_id);
+                Ok(Requested { event_id, was_open: true })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -112,6 +112,13 @@ macro_rules! as_it_is {
                 self.store.journal_after(after, limit)
             }
 
+            fn journal_latest(
+                &self,
+                limit: u64,
+            ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+                self.store.journal_latest(limit)
+            }
+
             fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
                 self.store.integrity()
             }

@@ -1,0 +1,142 @@
+//! `azolla capture`: stores a note. No daemon, no model, no repository.
+
+use std::{
+    io::{IsTerminal, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::Context;
+use azolla_control_plane::operator::{Operator, OperatorError};
+use azolla_protocol::{AzollaType, CaptureId, IdSource};
+use azolla_substrate::SystemIds;
+use clap::Args;
+
+use super::{
+    Which,
+    editor::{self, Edited},
+    text::{quoted, who},
+};
+use crate::{
+    config::AzollaConfig,
+    deployment::{Deployment, identity},
+    screen::{remark, show_line},
+};
+
+/// Store a note; prints its id
+#[derive(Args)]
+#[command(after_help = "Examples:\n  azolla capture \"the login page is slow since Monday\"\n  \
+                        azolla capture ask Kim about the invoices\n  git log -1 | azolla capture --label git\n  \
+                        azolla capture                  on a terminal: opens $VISUAL or $EDITOR\n\n\
+                        The text is kept for ever, as it came. What becomes of it: azolla triage")]
+pub(crate) struct Capture {
+    /// The note. - or nothing reads stdin; nothing on a terminal opens an editor.
+    #[arg(value_name = "TEXT")]
+    words: Vec<String>,
+
+    /// Where it comes from, in a word or two.
+    #[arg(long, short, value_name = "LABEL", default_value = "cli")]
+    label: String,
+
+    #[command(flatten)]
+    which: Which,
+}
+
+/// One byte more than a note may have: the door says what is wrong with more.
+const STDIN_BYTES_MAX: u64 = 1024 * 1024 + 1;
+
+impl Capture {
+    pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let deployment = Deployment::load(home)?;
+        let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
+        let note = self.note(&deployment)?;
+        let stored = store(&deployment, azolla, note.bytes(), &self.label).await;
+        let id = stored.map_err(|error| note.keep(&deployment, error))?;
+        note.done();
+        // It exists from here on: whoever cannot be told on stdout is told elsewhere, and does not make it twice.
+        if let Err(error) = show_line(id.as_str()) {
+            remark(&format!("{id} was stored; only its id could not be written to stdout"));
+            return Err(error).context("stdout cannot be written");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn note(&self, deployment: &Deployment) -> anyhow::Result<Note> {
+        if self.words.is_empty() && std::io::stdin().is_terminal() {
+            return Ok(Note::Edited(editor::edit(&deployment.place.state(), "note", "")?));
+        }
+        if self.words.is_empty() || self.words == ["-"] {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes)?;
+            return Ok(Note::Given(bytes));
+        }
+        Ok(Note::Given(self.words.join(" ").into_bytes()))
+    }
+}
+
+/// A note that is not stored yet.
+enum Note {
+    /// From the command line or stdin.
+    Given(Vec<u8>),
+    /// From an editor.
+    Edited(Edited),
+}
+
+impl Note {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Given(bytes) => bytes,
+            Self::Edited(edited) => &edited.text,
+        }
+    }
+
+    fn done(self) {
+        if let Self::Edited(edited) = self {
+            edited.done();
+        }
+    }
+
+    /// A store that cannot take it now is no reason to lose it.
+    fn keep(&self, deployment: &Deployment, error: anyhow::Error) -> anyhow::Error {
+        if error.downcast_ref::<OperatorError>().is_some_and(|error| !matches!(error, OperatorError::Store(_))) {
+            if let Self::Edited(edited) = self {
+                remark(&format!("what you wrote is in {}", edited.path().display()));
+            }
+            return error;
+        }
+        match self.write(&deployment.place.state()) {
+            Ok(path) => {
+                let again = format!("azolla capture - < {}", quoted(&path.display().to_string()));
+                remark(&format!("the note is kept in {}; later: {again}", path.display()));
+            }
+            Err(failed) => remark(&format!("the note could not be kept in a file either: {failed}")),
+        }
+        error
+    }
+
+    fn write(&self, directory: &Path) -> std::io::Result<PathBuf> {
+        if let Self::Edited(edited) = self {
+            return Ok(edited.path().to_owned());
+        }
+        std::fs::create_dir_all(directory)?;
+        let path = directory.join(format!("note-{}.txt", SystemIds::default().body()));
+        let mut file =
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(self.bytes())?;
+        file.sync_all()?;
+        Ok(path)
+    }
+}
+
+async fn store(
+    deployment: &Deployment,
+    azolla: &AzollaConfig,
+    note: &[u8],
+    label: &str,
+) -> anyhow::Result<CaptureId> {
+    let store = deployment.open(azolla).await?;
+    let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
+    let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
+    Ok(operator.capture(note, label).await?)
+}

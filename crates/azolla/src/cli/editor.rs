@@ -1,0 +1,63 @@
+//! The operator's editor, on a file of ours. What was typed is kept until it is stored.
+
+use std::{
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use azolla_protocol::IdSource;
+use azolla_substrate::SystemIds;
+
+use crate::failure::Failure;
+
+/// A text that the operator wrote, and the file that still has it.
+pub(crate) struct Edited {
+    /// The text.
+    pub(crate) text: Vec<u8>,
+    path: PathBuf,
+}
+
+impl Edited {
+    /// Removes the file: the text is stored, or not to be.
+    pub(crate) fn done(self) {
+        // A file that stays is a copy, and nothing is lost.
+        let _ = std::fs::remove_file(self.path);
+    }
+
+    /// Returns where the text still is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Lets the operator edit `text`, in a new file in `directory`.
+pub(crate) fn edit(directory: &Path, name: &str, text: &str) -> anyhow::Result<Edited> {
+    let path = directory.join(format!("{name}-{}.md", SystemIds::default().body()));
+    let failed = || format!("{} cannot be written", path.display());
+    std::fs::create_dir_all(directory).with_context(failed)?;
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(&path).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)?;
+    drop(file);
+    let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
+    let command = named.filter(|command| !command.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
+    let mut words = command.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an editor has the operator's terminal; nothing of it is captured"
+    )]
+    let status = std::process::Command::new(program).args(words).arg(&path).status();
+    let status = status.map_err(|error| {
+        Failure::new(format!("the editor {program} cannot be started: {error}"))
+            .hint("set EDITOR, or give the text as an argument")
+    })?;
+    if !status.success() {
+        let what = format!("the editor ended with {status}; what you wrote is in {}", path.display());
+        return Err(Failure::new(what).into());
+    }
+    let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(Edited { text, path })
+}

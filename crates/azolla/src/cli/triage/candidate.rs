@@ -1,0 +1,188 @@
+//! One candidate of a triage, as it is named and shown.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use azolla_control_plane::operator::CandidateRef;
+use azolla_protocol::{
+    AzollaId, AzollaType, CandidateOutcome, CandidateResolution, OutputBundle,
+    content::{Candidate, TriageContent},
+};
+use azolla_substrate::{Substrate, SubstrateRead, TriageOutput};
+
+use crate::{
+    cli::id::{IdPart, NoId, ambiguous},
+    config::AzollaConfig,
+    deployment::Deployment,
+    failure::Failure,
+    screen::{FAINT, PLAIN, Page, STRONG, plain},
+};
+
+/// A candidate, as typed: its number, behind any unique part of its triage's id. The number alone is enough where only
+/// one triage waits.
+#[derive(Clone, Debug)]
+pub(super) struct CandidatePart {
+    output: Option<IdPart>,
+    number: u64,
+}
+
+/// A text that can be no candidate.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoCandidate {
+    /// The number is missing.
+    #[error("a candidate is written as azolla triage lists it: out-…/1, or 1 where only one triage waits")]
+    NoNumber,
+    /// The part before it is no part of an id.
+    #[error(transparent)]
+    NoId(#[from] NoId),
+}
+
+impl FromStr for CandidatePart {
+    type Err = NoCandidate;
+
+    fn from_str(text: &str) -> Result<Self, NoCandidate> {
+        let (output, number) = match text.rsplit_once('/') {
+            Some((output, number)) => (Some(output.parse()?), number),
+            None => (None, text),
+        };
+        let number = number.parse().ok().filter(|number| *number > 0).ok_or(NoCandidate::NoNumber)?;
+        Ok(Self { output, number })
+    }
+}
+
+impl fmt::Display for CandidatePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.output {
+            Some(output) => write!(f, "{}/{}", output.as_str(), self.number),
+            None => write!(f, "{}", self.number),
+        }
+    }
+}
+
+impl CandidatePart {
+    fn is_of(&self, listed: &Listed) -> bool {
+        let id = &listed.id.output_id;
+        listed.id.index + 1 == self.number
+            && self.output.as_ref().is_none_or(|part| {
+                let part = part.as_str();
+                id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
+            })
+    }
+}
+
+/// A candidate, with what became of it.
+pub(super) struct Listed {
+    /// How it is called.
+    pub(super) id: CandidateRef,
+    /// What it says.
+    pub(super) candidate: Candidate,
+    /// What became of it; none if it is open.
+    pub(super) resolution: Option<CandidateResolution>,
+}
+
+impl Listed {
+    /// Tells whether nothing was done with it yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.resolution.is_none()
+    }
+
+    /// Adds it to a page, with the command that goes on from here.
+    pub(super) fn add_to(&self, page: &mut Page) {
+        let candidate = &self.candidate;
+        page.add(STRONG, &candidate.title).line(FAINT, &format!("  {}", self.id));
+        let mut facts = vec![format!("confidence {}", candidate.confidence.as_str().to_lowercase())];
+        facts.extend(candidate.suggested_azolla_id.as_ref().map(|id| format!("for {id}")));
+        facts.extend(candidate.urgency.map(|urgency| format!("urgency {urgency}")));
+        facts.extend(candidate.due.as_ref().map(|due| format!("due {due}")));
+        facts.extend(self.resolution.as_ref().map(|resolution| outcome(resolution)));
+        page.line(FAINT, &format!("  {}", facts.join(", ")));
+        page.block("  ", PLAIN, &candidate.acceptance_criteria);
+        for ambiguity in &candidate.ambiguities {
+            page.line(FAINT, &format!("  not clear: {ambiguity}"));
+        }
+    }
+}
+
+/// Returns what became of a candidate, in words.
+pub(super) fn outcome(resolution: &CandidateResolution) -> String {
+    let objective = resolution.objective_id.as_ref().map_or("", |id| id.as_str());
+    match resolution.outcome {
+        CandidateOutcome::Promoted => format!("became {objective}"),
+        CandidateOutcome::Duplicate => format!("a duplicate of {objective}"),
+        CandidateOutcome::Discarded => "discarded".to_owned(),
+        CandidateOutcome::Deferred => "deferred".to_owned(),
+    }
+}
+
+/// Takes an output apart.
+pub(super) fn listed(found: TriageOutput) -> impl Iterator<Item = Listed> {
+    let TriageOutput { bundle, resolutions } = found;
+    let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
+    let candidates = content.map(|content| content.candidates).unwrap_or_default();
+    (0..).zip(candidates).map(move |(index, candidate)| Listed {
+        id: CandidateRef { output_id: bundle.output_id.clone(), index },
+        candidate,
+        resolution: resolutions.iter().find(|resolution| resolution.candidate_index == index).cloned(),
+    })
+}
+
+/// A candidate, and where it was found.
+pub(super) struct Found {
+    /// The azolla.
+    pub(super) azolla: AzollaConfig,
+    /// Its store.
+    pub(super) store: Arc<dyn Substrate>,
+    /// The candidate.
+    pub(super) listed: Listed,
+}
+
+/// Finds the one candidate that was typed. Open ones are looked at first: they are what one means.
+pub(super) async fn find(
+    deployment: &Deployment,
+    azolla: Option<&AzollaId>,
+    part: &CandidatePart,
+) -> anyhow::Result<Found> {
+    let azolla = deployment.one(azolla, AzollaType::TaskMgmt)?;
+    let store = deployment.open(azolla).await?;
+    let mut matches = open(store.read()).await?;
+    matches.retain(|listed| part.is_of(listed));
+    if matches.is_empty() {
+        matches = all(store.read()).await?;
+        matches.retain(|listed| part.is_of(listed));
+    }
+    match matches.len() {
+        1 => Ok(Found { azolla: azolla.clone(), listed: matches.remove(0), store }),
+        0 => {
+            let what = format!("there is no candidate {part}");
+            Err(Failure::not_found(what).hint("azolla triage --all").into())
+        }
+        count => {
+            let lines =
+                matches.iter().map(|listed| format!("{}  {}", listed.id, plain(&listed.candidate.title)));
+            Err(ambiguous(&part.to_string(), count, lines).into())
+        }
+    }
+}
+
+/// Returns the open candidates, oldest first.
+pub(super) async fn open(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>> {
+    /// More than anybody looks through; O-3 keeps it far below.
+    const OUTPUTS_MAX: u64 = 1_000;
+    let outputs = read.open_candidates(OUTPUTS_MAX).await?;
+    Ok(outputs.into_iter().flat_map(listed).filter(Listed::is_open).collect())
+}
+
+/// Returns every candidate, the newest triage first.
+pub(super) async fn all(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>> {
+    const PAGE: u64 = 200;
+    let mut found: Vec<Listed> = Vec::new();
+    let mut after: Option<OutputBundle> = None;
+    loop {
+        let page = read.triage_outputs(after.as_ref(), PAGE).await?;
+        after = page.last().map(|output| output.bundle.clone());
+        let is_last = (page.len() as u64) < PAGE;
+        found.extend(page.into_iter().flat_map(listed));
+        if is_last {
+            return Ok(found);
+        }
+    }
+}

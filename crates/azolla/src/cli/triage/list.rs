@@ -1,0 +1,99 @@
+//! `azolla triage`: the candidates.
+
+use std::{path::Path, process::ExitCode, sync::Arc};
+
+use azolla_protocol::{AzollaType, limits};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::candidate::{self, Listed};
+use crate::{
+    cli::{Which, run},
+    deployment::Deployment,
+    screen::{self, FAINT, PLAIN, Page},
+};
+
+#[derive(Args)]
+pub(super) struct List {
+    /// Triage new notes first.
+    #[arg(long)]
+    pub(super) now: bool,
+
+    /// Also what is settled, the newest first.
+    #[arg(long)]
+    all: bool,
+
+    /// Print one JSON document instead of text.
+    #[arg(long)]
+    pub(super) json: bool,
+
+    #[command(flatten)]
+    which: Which,
+}
+
+impl List {
+    pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let deployment = Arc::new(Deployment::load(home)?);
+        let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
+        let code = match self.now {
+            true => run::until_idle(&deployment, azolla).await?,
+            false => ExitCode::SUCCESS,
+        };
+        let store = deployment.open(azolla).await?;
+        let listed = match self.all {
+            true => candidate::all(store.read()).await?,
+            false => candidate::open(store.read()).await?,
+        };
+        let pending = store.read().count_pending_captures().await?;
+        if self.json {
+            let candidates: Vec<Value> = listed.iter().map(document).collect();
+            let data = json!({
+                "azolla_id": azolla.id, "candidates": candidates, "captures_pending": pending,
+            });
+            screen::show_json("triage", data)?;
+            return Ok(code);
+        }
+        let mut page = Page::default();
+        match (listed.is_empty(), pending) {
+            (true, 0) => page.line(PLAIN, "No candidate waits for you."),
+            (true, _) => page.line(PLAIN, "No candidate waits for you yet."),
+            (false, _) => &mut page,
+        };
+        for listed in &listed {
+            listed.add_to(&mut page);
+            page.line(PLAIN, "");
+        }
+        if let Some(first) = listed.iter().find(|listed| listed.is_open()) {
+            let id = &first.id;
+            page.heading("Next")
+                .command("  ", &format!("azolla triage promote {id}"))
+                .line(FAINT, "  or discard, defer, duplicate; each can be undone until the work is approved");
+        }
+        if pending > 0 {
+            let is_full = is_full(&deployment, store.read().stream().await?.waiting);
+            page.heading(&format!("{pending} of your notes are not triaged yet"));
+            match is_full {
+                true => page.line(FAINT, "  They wait until you have settled the candidates above."),
+                false => page.command("  ", "azolla triage --now"),
+            };
+        }
+        page.show()?;
+        Ok(code)
+    }
+}
+
+/// O-3: while enough triage waits for the operator, no more is made.
+fn is_full(deployment: &Deployment, waiting: u64) -> bool {
+    let limit = deployment.config.limits.get(&limits::REVIEW_LIMIT);
+    limit > 0 && waiting >= limit
+}
+
+fn document(listed: &Listed) -> Value {
+    json!({
+        "candidate": listed.id.to_string(),
+        "output_id": listed.id.output_id,
+        "candidate_index": listed.id.index,
+        "content": listed.candidate,
+        "resolution": listed.resolution,
+    })
+}

@@ -31,5 +31,5 @@ pub use sqlite::{SqliteReader, SqliteSubstrate};
 pub use statement::{Cell, Row, Statement, Step};
 pub use substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead};
 pub use system::{SystemClock, SystemIds};
-pub use tasks::{CaptureFilter, DeadlinePause, Snooze, StoredCapture};
+pub use tasks::{CaptureFilter, DeadlinePause, Snooze, StoredCapture, TriageOutput};
 pub use verify::{Finding, relations, verify};

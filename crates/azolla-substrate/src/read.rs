@@ -180,6 +180,11 @@ impl dyn SubstrateRead + '_ {
         self.one(sql::EVENT, id.as_str(), rows::read_event).await
     }
 
+    /// Tells whether there is an event with this id.
+    pub async fn event_exists(&self, id: &EventId) -> Result<bool, SubstrateError> {
+        Ok(!self.rows(Statement::new(sql::EVENT_EXISTS, [id.as_str().into()])).await?.is_empty())
+    }
+
     /// Returns unprocessed events of a type, oldest first (W-3).
     pub async fn unprocessed_events(
         &self,

@@ -228,7 +228,7 @@ macro_rules! journal_columns {
          detail, commit_id"
     };
 }
-pub(crate) use journal_columns;
+pub(crate) use {event_columns, journal_columns};
 
 pub(crate) const OBJECTIVE: &str =
     concat!("SELECT ", objective_columns!(), " FROM objective WHERE objective_id = $1");
@@ -275,6 +275,7 @@ pub(crate) const OBJECTIVES_AWAITING_EVENT: &str = concat!(
       ORDER BY updated_at, objective_id LIMIT $1"
 );
 
+pub(crate) const EVENT_EXISTS: &str = "SELECT 1 FROM event WHERE event_id = $1";
 pub(crate) const EVENT: &str = concat!("SELECT ", event_columns!(), " FROM event WHERE event_id = $1");
 
 pub(crate) const UNPROCESSED_EVENTS: &str = concat!(

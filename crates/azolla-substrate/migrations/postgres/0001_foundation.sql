@@ -115,6 +115,7 @@ CREATE UNIQUE INDEX "event.entry W-1 unique" ON event (type, resource_id, entry)
 CREATE UNIQUE INDEX "event.resource_id W-2" ON event (resource_id) WHERE type = 'CAPTURE_READY' AND processed = 0;
 CREATE UNIQUE INDEX "event.resource_id W-2 manifest" ON event (type) WHERE type = 'MANIFEST_REQUESTED' AND processed = 0;
 CREATE INDEX event_open ON event (type, created_at, event_id) WHERE processed = 0;
+CREATE INDEX event_manifest ON event (type, created_at, event_id) WHERE type = 'MANIFEST_REQUESTED';
 
 CREATE TABLE context_snapshot (
     snapshot_id       TEXT COLLATE "C" CONSTRAINT "context_snapshot.snapshot_id A-1" PRIMARY KEY,
@@ -150,6 +151,7 @@ CREATE TABLE workorder (
 -- Three rows at the most, so it is also how open workorders are found.
 CREATE UNIQUE INDEX "workorder.stream_slot W-4 unique" ON workorder (stream_slot) WHERE stream_slot IS NOT NULL;
 CREATE INDEX workorder_of_objective ON workorder (objective_id, created_at);
+CREATE INDEX workorder_triage ON workorder (created_at, work_order_id) WHERE diazotroph_type = 'TRIAGE_DIAZOTROPH';
 
 CREATE TABLE output_bundle (
     output_id     TEXT COLLATE "C" CONSTRAINT "output_bundle.output_id A-1" PRIMARY KEY,
@@ -258,6 +260,7 @@ CREATE TABLE candidate_resolution (
     CONSTRAINT "candidate_resolution.output_id A-3" FOREIGN KEY (output_id, candidate_index)
         REFERENCES candidate (output_id, candidate_index)
 );
+CREATE INDEX candidate_promoted ON candidate_resolution (objective_id) WHERE outcome = 'PROMOTED';
 
 CREATE TABLE claim_record (
     resource_type    TEXT COLLATE "C" NOT NULL CHECK (resource_type IN ('EVENT', 'WORKORDER')),

@@ -106,6 +106,7 @@ CREATE UNIQUE INDEX event_entry ON event (type, resource_id, entry);
 CREATE UNIQUE INDEX event_open_capture ON event (resource_id) WHERE type = 'CAPTURE_READY' AND processed = 0;
 CREATE UNIQUE INDEX event_open_manifest ON event (type) WHERE type = 'MANIFEST_REQUESTED' AND processed = 0;
 CREATE INDEX event_open ON event (type, created_at, event_id) WHERE processed = 0;
+CREATE INDEX event_manifest ON event (type, created_at, event_id) WHERE type = 'MANIFEST_REQUESTED';
 
 CREATE TABLE context_snapshot (
     snapshot_id       TEXT NOT NULL PRIMARY KEY,
@@ -138,6 +139,7 @@ CREATE TABLE workorder (
 -- Three rows at the most, so it is also how open workorders are found.
 CREATE UNIQUE INDEX workorder_slot ON workorder (stream_slot) WHERE stream_slot IS NOT NULL;
 CREATE INDEX workorder_of_objective ON workorder (objective_id, created_at);
+CREATE INDEX workorder_triage ON workorder (created_at, work_order_id) WHERE diazotroph_type = 'TRIAGE_DIAZOTROPH';
 
 CREATE TABLE output_bundle (
     output_id     TEXT NOT NULL PRIMARY KEY,
@@ -241,6 +243,7 @@ CREATE TABLE candidate_resolution (
     PRIMARY KEY (output_id, candidate_index),
     FOREIGN KEY (output_id, candidate_index) REFERENCES candidate (output_id, candidate_index)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX candidate_promoted ON candidate_resolution (objective_id) WHERE outcome = 'PROMOTED';
 
 CREATE TABLE claim_record (
     resource_type    TEXT NOT NULL CHECK (resource_type IN ('EVENT', 'WORKORDER')),

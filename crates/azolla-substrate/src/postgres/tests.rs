@@ -92,6 +92,10 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::CAPTURES, &["'~'", "NULL", "10"], &["capture_buffer.capture_id A-2"]),
     (tasks::CAPTURES_PENDING, &["''", "10"], &["capture_pending"]),
     (tasks::COUNT_PENDING, &[], &["capture_pending"]),
+    (tasks::OPEN_OUTPUTS, &["10"], &["candidate_open", "output_bundle.output_id A-1"]),
+    (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),
+    (tasks::RESOLUTION_OF_OBJECTIVE, &["'obj-1'"], &["candidate_promoted"]),
+    (tasks::LATEST_MANIFEST_EVENT, &[], &["event_manifest"]),
     (tasks::LATEST_DEADLINE, &["'az-x'", "'obj-1'"], &["pause_deadline"]),
     (tasks::DEADLINES, &["3"], &["pause_deadline"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["10"], &["objective_todo"]),
@@ -155,13 +159,19 @@ const HISTORY: &str = "
     INSERT INTO context_snapshot SELECT 'snap-' || n, 'obj-' || n, 'x', '{}', 1 FROM generate_series(1, 5000) AS n;
     INSERT INTO workorder SELECT 'wo-' || n, 'obj-' || n, 'PATCH_DIAZOTROPH', 'snap-' || n, NULL, 1, 'EXECUTED', 'x',
         'evt-' || n, 0, 0, NULL FROM generate_series(1, 5000) AS n;
+    INSERT INTO output_bundle SELECT 'out-' || n, 'obj-' || n, 'x', '{}', 'wo-' || n FROM generate_series(1, 5000) AS n;
+    INSERT INTO run_record SELECT 'run-' || n, 'wo-' || n, 'obj-' || n, 'out-' || n, 'PASS', 'x', '{}'
+    FROM generate_series(1, 5000) AS n;
+    INSERT INTO candidate SELECT 'out-' || n, 0, 0 FROM generate_series(1, 5000) AS n;
+    INSERT INTO candidate_resolution SELECT 'out-' || n, 0, 'DISCARDED', NULL, 'x', 'x' FROM generate_series(1, 5000) AS n;
     INSERT INTO capture_buffer SELECT 'cap-' || n, 'az-x', 'x', 'x', 'PROCESSED', 'x', 'x', 1, 0, 0
     FROM generate_series(1, 5000) AS n;
     INSERT INTO pause_state SELECT 'workorder:wo-' || n, 'obj-' || n, 'az-x', 'RUN_COMPLETE', 'x', '{}', 'wo-' || n,
         NULL, 'obj-' || n, NULL FROM generate_series(1, 5000) AS n;
     INSERT INTO journal (at, actor, step, resource_type, resource_id, commit_id)
     SELECT 'x', 'GATE', 'GATE', 'workorder', 'wo-' || n, 'com-' || n FROM generate_series(1, 5000) AS n;
-    ANALYZE objective, event, context_snapshot, workorder, capture_buffer, pause_state, journal;
+    ANALYZE objective, event, context_snapshot, workorder, output_bundle, run_record, candidate, candidate_resolution,
+        capture_buffer, pause_state, journal;
     SET session_replication_role TO origin";
 
 /// What an upgrade would do.

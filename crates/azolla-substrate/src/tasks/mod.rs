@@ -4,4 +4,4 @@ mod plan;
 mod read;
 pub(crate) mod sql;
 
-pub use read::{CaptureFilter, DeadlinePause, Snooze, StoredCapture};
+pub use read::{CaptureFilter, DeadlinePause, Snooze, StoredCapture, TriageOutput};

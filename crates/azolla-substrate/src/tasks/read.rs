@@ -1,13 +1,14 @@
 //! The typed reads of task management, written once for both backends.
 
 use azolla_protocol::{
-    AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, ObjectiveId, OutputId,
-    PauseState, SessionManifest, Timestamp,
+    AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, ManifestId, ObjectiveId,
+    OutputBundle, OutputId, PauseState, SessionManifest, Timestamp,
 };
 
 use super::sql;
 use crate::{
     error::SubstrateError,
+    read::StoredEvent,
     rows,
     statement::{Row, Statement},
     substrate::SubstrateRead,
@@ -38,6 +39,15 @@ pub struct CaptureFilter {
     pub after: Option<CaptureId>,
     /// How many at the most.
     pub limit: u64,
+}
+
+/// A triage output that passed its gate. A candidate without a resolution is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TriageOutput {
+    /// The bundle.
+    pub output: OutputBundle,
+    /// What became of its candidates so far, in their order.
+    pub resolutions: Vec<CandidateResolution>,
 }
 
 /// The pause_state of a deadline that passed.
@@ -120,10 +130,58 @@ impl dyn SubstrateRead + '_ {
         self.many(Statement::new(sql::CAPTURES_AWAITING_EVENT, values), read).await
     }
 
+    /// Returns a manifest.
+    pub async fn manifest(&self, id: &ManifestId) -> Result<Option<SessionManifest>, SubstrateError> {
+        self.one(sql::MANIFEST, id.as_str(), rows::read_document).await
+    }
+
+    /// Returns manifests, newest first.
+    pub async fn manifests(&self, limit: u64) -> Result<Vec<SessionManifest>, SubstrateError> {
+        self.many(Statement::new(sql::MANIFESTS, [limit.into()]), rows::read_document).await
+    }
+
     /// Returns the newest manifest.
     pub async fn latest_manifest(&self) -> Result<Option<SessionManifest>, SubstrateError> {
-        let found = self.rows(Statement::new(sql::LATEST_MANIFEST, [])).await?;
-        found.first().map(rows::read_document).transpose()
+        Ok(self.manifests(1).await?.pop())
+    }
+
+    /// Returns the newest MANIFEST_REQUESTED, processed or not.
+    pub async fn latest_manifest_event(&self) -> Result<Option<StoredEvent>, SubstrateError> {
+        let found = self.rows(Statement::new(sql::LATEST_MANIFEST_EVENT, [])).await?;
+        found.first().map(rows::read_event).transpose()
+    }
+
+    /// Returns the triage outputs with open candidates, oldest first (O-3).
+    pub async fn open_candidates(&self, limit: u64) -> Result<Vec<TriageOutput>, SubstrateError> {
+        self.triaged(Statement::new(sql::OPEN_OUTPUTS, [limit.into()])).await
+    }
+
+    /// Returns a page of triage outputs that passed their gate, resolved ones and those without a candidate too, newest
+    /// first. `after` is the last one of the page before.
+    pub async fn triage_outputs(
+        &self,
+        after: Option<&OutputBundle>,
+        limit: u64,
+    ) -> Result<Vec<TriageOutput>, SubstrateError> {
+        let after = after.map_or("", |output| output.metadata.work_order_id.as_str());
+        self.triaged(Statement::new(sql::TRIAGE_OUTPUTS, [after.into(), limit.into()])).await
+    }
+
+    async fn triaged(&self, outputs: Statement) -> Result<Vec<TriageOutput>, SubstrateError> {
+        let mut found = Vec::new();
+        for output in self.many(outputs, rows::read_document::<OutputBundle>).await? {
+            let resolutions = self.resolutions_of(&output.output_id).await?;
+            found.push(TriageOutput { output, resolutions });
+        }
+        Ok(found)
+    }
+
+    /// Returns the resolution that an objective was promoted by, if it came from a candidate (TF-8).
+    pub async fn resolution_of_objective(
+        &self,
+        id: &ObjectiveId,
+    ) -> Result<Option<CandidateResolution>, SubstrateError> {
+        self.one(sql::RESOLUTION_OF_OBJECTIVE, id.as_str(), rows::read_resolution).await
     }
 
     /// Returns what became of the candidates of a triage output.

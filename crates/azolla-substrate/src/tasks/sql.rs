@@ -1,6 +1,8 @@
 //! SQL of task management (PROTOCOL.md 7.2 to 7.4): captures, candidates, manifests, deadlines. Both backends run it as it
 //! stands; values appear in the order `$1`, `$2`, ….
 
+use crate::sql::event_columns;
+
 // Writes.
 
 pub(crate) const INSERT_CAPTURE: &str = "
@@ -89,7 +91,8 @@ pub(crate) const FRESH_CAPTURES: &str = concat!(
 
 /// What Capture Readiness emits for (W-2), with the number of the event: the next one that this capture has not had.
 /// That is not its attempts plus one: an event can have been answered with a batch that its capture was not in. While
-/// a triage runs, what it was tried with waits for its end.
+/// a triage runs, what it was tried with waits for its end. (Asked as NOT EXISTS, PostgreSQL would go through the index
+/// of all triage workorders.)
 pub(crate) const CAPTURES_AWAITING_EVENT: &str = concat!(
     "SELECT ",
     capture_columns!(),
@@ -99,8 +102,8 @@ pub(crate) const CAPTURES_AWAITING_EVENT: &str = concat!(
       WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
         AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY' AND processed = 0
                         AND resource_id = capture_buffer.capture_id)
-        AND (attempts = attempts_before OR NOT EXISTS (SELECT 1 FROM workorder
-             WHERE stream_slot IS NOT NULL AND diazotroph_type = 'TRIAGE_DIAZOTROPH'))
+        AND (attempts = attempts_before OR 'TRIAGE_DIAZOTROPH' NOT IN
+             (SELECT diazotroph_type FROM workorder WHERE stream_slot IS NOT NULL))
       ORDER BY created_at, capture_id LIMIT $2"
 );
 
@@ -123,13 +126,41 @@ pub(crate) const CAPTURES_PENDING: &str = concat!(
 
 pub(crate) const COUNT_PENDING: &str = "SELECT COUNT(*) FROM capture_buffer WHERE status = 'PENDING'";
 
-pub(crate) const LATEST_MANIFEST: &str =
-    "SELECT document FROM session_manifest ORDER BY created_at DESC, manifest_id DESC LIMIT 1";
-
 pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
     "SELECT ",
     resolution_columns!(),
     " FROM candidate_resolution WHERE output_id = $1 ORDER BY candidate_index"
+);
+
+/// The triage outputs that wait, oldest first (O-3).
+pub(crate) const OPEN_OUTPUTS: &str = "
+    SELECT document FROM output_bundle WHERE output_id IN (SELECT output_id FROM candidate WHERE open = 1)
+    ORDER BY created_at, output_id LIMIT $1";
+
+/// The triage outputs that passed, whose workorder came before one, newest first.
+pub(crate) const TRIAGE_OUTPUTS: &str = "
+    SELECT output_bundle.document
+    FROM workorder JOIN run_record ON run_record.work_order_id = workorder.work_order_id
+    JOIN output_bundle ON output_bundle.output_id = run_record.output_id
+    WHERE workorder.diazotroph_type = 'TRIAGE_DIAZOTROPH' AND run_record.gate_result = 'PASS'
+      AND (workorder.created_at, workorder.work_order_id) <
+        (COALESCE((SELECT before.created_at FROM workorder AS before WHERE before.work_order_id = $1), '~'), $1)
+    ORDER BY workorder.created_at DESC, workorder.work_order_id DESC LIMIT $2";
+
+pub(crate) const RESOLUTION_OF_OBJECTIVE: &str = concat!(
+    "SELECT ",
+    resolution_columns!(),
+    " FROM candidate_resolution WHERE outcome = 'PROMOTED' AND objective_id = $1"
+);
+
+pub(crate) const MANIFEST: &str = "SELECT document FROM session_manifest WHERE manifest_id = $1";
+pub(crate) const MANIFESTS: &str =
+    "SELECT document FROM session_manifest ORDER BY created_at DESC, manifest_id DESC LIMIT $1";
+
+pub(crate) const LATEST_MANIFEST_EVENT: &str = concat!(
+    "SELECT ",
+    event_columns!(),
+    " FROM event WHERE type = 'MANIFEST_REQUESTED' ORDER BY created_at DESC, event_id DESC LIMIT 1"
 );
 
 pub(crate) const SNOOZES: &str = "

@@ -36,6 +36,7 @@ mod opening;
 mod property;
 mod refusals;
 mod seed;
+mod tasks;
 mod unknown_outcome;
 mod verify;
 mod wake;

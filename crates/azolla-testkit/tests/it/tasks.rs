@@ -1,0 +1,120 @@
+//! What the screens of task management read: triage outputs, manifests, where an objective came from.
+
+use azolla_protocol::{
+    Actor, CandidateOutcome, EventId, EventType, GateResult, IdSource, ObjectiveId, OutputId, WorkOrderId,
+};
+use azolla_substrate::{TriageOutput, Write};
+use azolla_testkit::{
+    PatchCycle, TestStore, TriageCycle,
+    cycle::{ROOM, event, valid},
+    store::azolla_id,
+};
+
+use crate::seed::manifest;
+
+fn ids(found: &[TriageOutput]) -> Vec<OutputId> {
+    found.iter().map(|found| found.output.output_id.clone()).collect()
+}
+
+on_both_backends! {
+    async fn o3_tf8_open_outputs_are_listed_oldest_first_with_what_was_resolved(world: TestStore) {
+        let cycle = TriageCycle::new(&world).await;
+        let mut made = Vec::new();
+        for candidates in [2, 1, 0, 1] {
+            world.advance(1_000).await;
+            made.push(OutputId::of(&cycle.passed(candidates).await.1));
+        }
+        let [first, second, none, last] = &made[..] else { panic!() };
+        cycle.resolve(first, 1, CandidateOutcome::Deferred).await.unwrap();
+        cycle.resolve(second, 0, CandidateOutcome::Promoted).await.unwrap();
+        let open = world.read().open_candidates(10).await.unwrap();
+        assert_eq!(ids(&open), [first.clone(), last.clone()]);
+        let resolved: Vec<_> = open.iter().map(|found| found.resolutions.len()).collect();
+        assert_eq!(resolved, [1, 0]);
+        assert_eq!(open[0].resolutions, world.read().resolutions_of(first).await.unwrap());
+        assert_eq!(open[0].output, world.read().output_bundle(first).await.unwrap().unwrap());
+        assert_eq!(ids(&world.read().open_candidates(1).await.unwrap()), std::slice::from_ref(first));
+
+        // All that passed, newest first, page by page; not what failed, and no other workers' outputs.
+        let capture_id = cycle.captured().await;
+        let event_id = cycle.emitted(&capture_id, 1).await;
+        cycle.schedule(&event_id, std::slice::from_ref(&capture_id), ROOM).await.unwrap();
+        let failed = WorkOrderId::of(&event_id);
+        cycle.execute(&failed, &[capture_id], 1).await;
+        assert_eq!(world.read().triage_outputs(None, 10).await.unwrap().len(), 4);
+        cycle.gate(&failed, GateResult::Fail, vec![]).await.unwrap();
+        PatchCycle::todo(&world).await.run(GateResult::Pass).await;
+        let (mut found, mut pages) = (Vec::new(), 0);
+        loop {
+            let after = found.last().map(|last: &TriageOutput| last.output.clone());
+            let page = world.read().triage_outputs(after.as_ref(), 3).await.unwrap();
+            if page.is_empty() {
+                break;
+            }
+            pages += 1;
+            found.extend(page);
+        }
+        assert_eq!((ids(&found), pages), ([last, none, second, first].map(Clone::clone).to_vec(), 2));
+        assert_eq!(found[2].resolutions[0].outcome, CandidateOutcome::Promoted);
+    }
+
+    async fn tf8_an_objective_leads_back_to_the_candidate_that_it_was_promoted_from(world: TestStore) {
+        let cycle = TriageCycle::new(&world).await;
+        let output_id = OutputId::of(&cycle.passed(2).await.1);
+        cycle.resolve(&output_id, 0, CandidateOutcome::Duplicate).await.unwrap();
+        cycle.resolve(&output_id, 1, CandidateOutcome::Promoted).await.unwrap();
+        let promoted = ObjectiveId::promoted(&output_id, 1).unwrap();
+        let found = world.read().resolution_of_objective(&promoted).await.unwrap().unwrap();
+        assert_eq!((found.candidate_index, found.outcome), (1, CandidateOutcome::Promoted));
+        // Named by a DUPLICATE, it did not come from here.
+        let named = ObjectiveId::promoted(&output_id, 0).unwrap();
+        assert_eq!(world.read().resolution_of_objective(&named).await.unwrap(), None);
+    }
+
+    async fn mf7_manifests_are_listed_newest_first(world: TestStore) {
+        let cycle = TriageCycle::new(&world).await;
+        assert_eq!(world.read().latest_manifest().await.unwrap(), None);
+        let mut made = Vec::new();
+        for _ in 0..3 {
+            world.advance(1_000).await;
+            let capture_id = cycle.captured().await;
+            let event_id = cycle.emitted(&capture_id, 1).await;
+            cycle.schedule(&event_id, &[], ROOM).await.unwrap();
+            let work_order_id = WorkOrderId::of(&event_id);
+            cycle.execute(&work_order_id, &[], 0).await;
+            let manifest = manifest(&work_order_id, world.now().await);
+            made.insert(0, manifest.clone());
+            let write = Write::InsertManifest { manifest: valid(manifest), work_order_id: work_order_id.clone() };
+            cycle.gate(&work_order_id, GateResult::Pass, vec![write]).await.unwrap();
+        }
+        let read = world.read();
+        assert_eq!(read.manifests(10).await.unwrap(), made);
+        assert_eq!(read.manifests(2).await.unwrap(), made[..2]);
+        assert_eq!(read.latest_manifest().await.unwrap().as_ref(), made.first());
+        assert_eq!(read.manifest(&made[2].manifest_id).await.unwrap().as_ref(), made.last());
+    }
+
+    async fn mf1_the_newest_request_for_a_manifest_is_found_processed_or_not(world: TestStore) {
+        assert_eq!(world.read().latest_manifest_event().await.unwrap(), None);
+        let mut newest = None;
+        for processed in [true, true, false] {
+            world.advance(1_000).await;
+            let event_id = EventId::from_body(&world.ids.body());
+            assert!(!world.read().event_exists(&event_id).await.unwrap());
+            let asked =
+                event(event_id.clone(), EventType::ManifestRequested, azolla_id().as_str(), world.now().await);
+            world.done(Actor::Client, Write::EmitEvent { event: valid(asked), entry: None }).await;
+            assert!(world.read().event_exists(&event_id).await.unwrap());
+            if processed {
+                let reason = azolla_protocol::ProcessedReason::NoReachableAzollas;
+                let commit = azolla_substrate::Commit::new(world.ids.commit_id(), Actor::ManifestScheduler)
+                    .with(Write::ProcessEvent { event_id: event_id.clone(), reason })
+                    .claiming((&event_id).into(), world.ids.owner_id());
+                world.store.commit(commit).await.unwrap();
+            }
+            newest = world.read().event(&event_id).await.unwrap();
+            assert_eq!(world.read().latest_manifest_event().await.unwrap(), newest);
+        }
+        assert!(newest.is_some_and(|stored| !stored.event.processed));
+    }
+}

@@ -3,7 +3,7 @@
 use azolla_diazotroph::provider::{AnthropicVersion, Structured};
 use azolla_protocol::{
     FailureKind,
-    content::{ManifestAnswer, TriageContent, manifest_answer_schema, triage_content_schema},
+    content::{ManifestAnswer, TriageContent, manifest_answer_schema, triage_content_schema, write_data},
 };
 use serde_json::{Value, json};
 
@@ -28,6 +28,7 @@ fn desk(kind: Kind, server: &Server, schema: &Value) -> Desk {
         schema: Some(schema.clone()),
         version: AnthropicVersion::V2026_10_21,
         structured: Structured::JsonSchema,
+        prompt: format!("Sort the captures.\n\n{}", write_data(&json!({ "captures": ["cap-1"] })).unwrap()),
         ..Desk::new(kind, server)
     }
 }

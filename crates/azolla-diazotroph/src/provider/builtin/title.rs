@@ -71,6 +71,8 @@ pub(super) struct Title {
     pub(super) is_order: bool,
     /// It only asks, or only names something.
     pub(super) is_vague: bool,
+    /// What makes a criterion of the sentence.
+    pub(super) done: &'static str,
 }
 
 /// Makes the title from the words of the first sentence, without the marks at its ends.
@@ -102,7 +104,12 @@ pub(super) fn title(sentence: &str, note: &str, words: &[Word<'_>], marks: &[Ran
     let body = one_line(body.trim_end_matches(is_loose));
     let body = if body.contains(char::is_alphanumeric) { body } else { one_line(sentence) };
     let text = if verb.is_empty() { capital(&body) } else { format!("{verb}{}", uncapital(&body, note)) };
-    Title { text: cut(&text, TITLE_CHARS_MAX), is_order, is_vague }
+    let done = match verb {
+        "Fix: " => "Done when this is no longer so",
+        "Answer: " => "Done when this is answered",
+        _ => "Done when",
+    };
+    Title { text: cut(&text, TITLE_CHARS_MAX), is_order, is_vague, done }
 }
 
 /// Returns what the sentences of a text say about how to tell that it is done.

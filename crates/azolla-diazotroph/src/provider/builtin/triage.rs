@@ -173,7 +173,7 @@ impl Draft {
         let text = head(&item.text, READ_BYTES_MAX);
         let is_told = !self.criteria.is_empty();
         if !is_told {
-            self.criteria.push(format!("Done when: {}", one_line(sentences(text)[0])));
+            self.criteria.push(format!("{}: {}", self.title.done, one_line(sentences(text)[0])));
         }
         let code = head(&item.code, READ_BYTES_MAX);
         let inside = format!("{text}\n{code}\n{}", head(&item.points.join("\n"), READ_BYTES_MAX));

@@ -156,6 +156,8 @@ impl Layers {
             (false, true) => "landlock+seccomp".to_owned(),
             (false, false) => "landlock without network isolation".to_owned(),
         };
+        // Landlock has no right for them, and a filter cannot tell one file from another: builds change those of theirs.
+        mode.push_str(", modes and times not protected");
         if !confinement.keep.is_empty() {
             // Nothing can be taken out of a directory that may be written.
             mode.push_str(", kept files not protected");

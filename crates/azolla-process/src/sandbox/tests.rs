@@ -13,7 +13,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::{Finished, SpawnError};
 
-/// What of the layers there can be, under the name that is recorded.
+/// What is recorded beside the layers where there is only Landlock.
+const OPEN: &str = ", modes and times not protected";
+
+/// What of the layers there can be, under the name that is recorded first.
 async fn combinations() -> Vec<(&'static str, Layers)> {
     let here = Layers::here().await;
     here.bubblewrap.as_ref().expect("bubblewrap works where this is tested");
@@ -163,7 +166,7 @@ async fn t30_what_is_kept_stays_and_where_it_cannot_the_mode_says_so() {
         let finished = place.run(text, &layers, place.confinement()).await;
         assert!(stdout(&finished).starts_with("base"), "{mode}: {}", stderr(&finished));
         if !has_room(mode) {
-            assert_eq!(finished.sandbox_mode, format!("{mode}, kept files not protected"));
+            assert_eq!(finished.sandbox_mode, format!("{mode}{OPEN}, kept files not protected"));
             continue;
         }
         assert_eq!(finished.sandbox_mode, mode);
@@ -203,6 +206,27 @@ const REACH: &str = r#"perl -MSocket -e '
     try("abstract", PF_UNIX, SOCK_STREAM, pack_sockaddr_un("\0$ENV{D}"));
 ' 2>/dev/null; echo end"#;
 
+/// What only a room can keep from being changed, and what is recorded where there is none.
+#[tokio::test]
+async fn t30_modes_and_times_of_files_are_protected_or_it_is_said_that_they_are_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let secret = place.path("secret/id_ed25519");
+    let text = "chmod 604 $D/secret/id_ed25519; touch -d 2001-01-01 $D/secret/id_ed25519; touch file && chmod 700 file";
+    for (mode, layers) in combinations().await {
+        let closed = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(&secret, closed).unwrap();
+        let before = fs::metadata(&secret).unwrap();
+        let finished = place.run(text, &layers, place.confinement()).await;
+        assert_eq!(finished.exit, Exit::Code(0), "{mode}: its own files are its own");
+        let after = fs::metadata(&secret).unwrap();
+        let is_changed = (after.permissions(), after.modified().unwrap())
+            != (before.permissions(), before.modified().unwrap());
+        assert_eq!(finished.sandbox_mode.contains(OPEN), is_changed, "{}", finished.sandbox_mode);
+        assert_eq!(is_changed, !has_room(mode), "{mode}");
+    }
+}
+
 #[tokio::test]
 async fn t30_nothing_that_listens_on_the_machine_is_reached() {
     use std::os::linux::net::SocketAddrExt;
@@ -233,8 +257,11 @@ async fn t30_nothing_that_listens_on_the_machine_is_reached() {
         let reached = stdout(&finished);
         assert!(reached.starts_with("tcp\nudp\n"), "{mode}: {reached}");
         assert!(was_sent(), "{mode}");
-        let confined = if has_room(mode) { mode } else { "landlock" };
-        assert_eq!(finished.sandbox_mode, format!("{confined}, network"));
+        let recorded = match has_room(mode) {
+            true => format!("{mode}, network"),
+            false => format!("landlock, network{OPEN}"),
+        };
+        assert_eq!(finished.sandbox_mode, recorded);
         assert_eq!(reached.contains("abstract"), mode == "bubblewrap", "{mode}: {reached}");
         assert_eq!(reached.contains("unix"), !has_room(mode), "{mode}: {reached}");
     }

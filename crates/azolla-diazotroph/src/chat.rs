@@ -10,7 +10,7 @@ mod projection;
 mod reply;
 mod run;
 mod trouble;
-mod words;
+pub(crate) mod words;
 
 use std::{ffi::OsStr, time::Duration};
 

@@ -1,6 +1,6 @@
 //! What a program printed, as it may be shown and kept: no secrets, no control characters, and not too much of it.
 
-use std::ffi::OsStr;
+use std::{collections::HashSet, ffi::OsStr, ops::Range};
 
 use azolla_process::Captured;
 
@@ -13,52 +13,113 @@ const REDACTED: &str = "[redacted]";
 /// Shorter values are in every other word, and hide nothing.
 const SECRET_BYTES_MIN: usize = 4;
 
+/// So many bytes of a key tell enough of it: a part of this length is redacted like the whole, in any case of letters.
+const PART_BYTES: usize = 12;
+
 /// Values that must not be repeated (T29).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub(crate) struct Secrets {
+    /// The longest first.
+    texts: Vec<String>,
+    /// Every part of a key of [`PART_BYTES`], in lower case.
+    parts: HashSet<[u8; PART_BYTES]>,
+}
 
 impl Secrets {
-    /// Takes the values; those that are too short to hide anything are left out.
-    pub(crate) fn new<'a>(values: impl Iterator<Item = &'a OsStr>) -> Self {
-        let lines = |value: &OsStr| {
-            // A value of several lines, such as a private key, is told by any of them.
-            let text = value.to_string_lossy().into_owned();
-            let parts: Vec<_> = text.lines().map(|line| line.trim().to_owned()).collect();
-            parts.into_iter().chain([text])
-        };
-        let mut texts: Vec<_> =
-            values.flat_map(lines).filter(|text| text.len() >= SECRET_BYTES_MIN).collect();
-        // The longest first, so that no secret is left half by another that is a part of it.
-        texts.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        texts.dedup();
-        Self(texts)
+    /// Takes keys, of which no part may be repeated either; those that are too short to hide anything are left out.
+    pub(crate) fn new<'a>(keys: impl Iterator<Item = &'a OsStr>) -> Self {
+        let texts: Vec<_> = keys.flat_map(lines).collect();
+        let lower = texts.iter().map(|text| text.to_ascii_lowercase().into_bytes());
+        let parts = lower.flat_map(|text| text.array_windows().copied().collect::<Vec<_>>()).collect();
+        Self { texts: Vec::new(), parts }.with(texts)
+    }
+
+    /// Adds values that are redacted where they stand whole, such as what is in the environment and no key.
+    pub(crate) fn and<'a>(self, values: impl Iterator<Item = &'a OsStr>) -> Self {
+        self.with(values.flat_map(lines))
+    }
+
+    fn with(mut self, texts: impl IntoIterator<Item = String>) -> Self {
+        self.texts.extend(texts);
+        self.texts.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.texts.dedup();
+        self
     }
 
     /// Tells whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.texts.is_empty()
     }
 
-    /// Tells whether a text has one of them in it.
+    /// Tells whether a text has one of them in it, whole; one that is long enough, in any case of letters.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| text.contains(secret.as_str()))
+        let lower = text.to_ascii_lowercase();
+        self.texts.iter().any(|secret| match secret.len() {
+            PART_BYTES.. => lower.contains(&secret.to_ascii_lowercase()),
+            _ => text.contains(secret.as_str()),
+        })
+    }
+
+    /// Tells whether a text has one of them in it, or so much of a key that it is redacted.
+    pub(crate) fn show_in(&self, text: &str) -> bool {
+        !self.places(text).is_empty()
     }
 
     /// Returns the text without them.
     pub(crate) fn redacted(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), REDACTED))
+        let mut clean = String::with_capacity(text.len());
+        let mut end = 0;
+        for place in self.places(text) {
+            clean.push_str(&text[end..place.start]);
+            clean.push_str(REDACTED);
+            end = place.end;
+        }
+        clean.push_str(&text[end..]);
+        clean
+    }
+
+    /// Returns where they stand, in order, what overlaps as one.
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let whole = |secret: &String| -> Vec<_> {
+            text.match_indices(secret.as_str()).map(|(start, found)| start..start + found.len()).collect()
+        };
+        let mut places: Vec<_> = self.texts.iter().flat_map(whole).collect();
+        if !self.parts.is_empty() {
+            let lower = text.to_ascii_lowercase().into_bytes();
+            let found = lower.array_windows().enumerate().filter(|(_, part)| self.parts.contains(*part));
+            // A part may begin or end inside a character.
+            places.extend(found.map(|(start, _)| {
+                text.floor_char_boundary(start)..text.ceil_char_boundary(start + PART_BYTES)
+            }));
+        }
+        places.sort_unstable_by_key(|place| (place.start, place.end));
+        places.into_iter().fold(Vec::new(), |mut merged: Vec<Range<usize>>, place| {
+            match merged.last_mut() {
+                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+                _ => merged.push(place),
+            }
+            merged
+        })
     }
 
     /// Returns the text without the end of one that was cut off before it.
     fn without_cut<'a>(&self, text: &'a str) -> &'a str {
         let cut = |secret: &String| {
             (1..secret.len())
-                .filter(|start| secret.is_char_boundary(*start) && text.starts_with(&secret[*start..]))
-                .map(|start| secret.len() - start)
+                .filter_map(|start| secret.get(start..))
+                .filter(|end| text.get(..end.len()).is_some_and(|text| text.eq_ignore_ascii_case(end)))
+                .map(str::len)
                 .max()
         };
-        &text[self.0.iter().filter_map(cut).max().unwrap_or(0)..]
+        &text[self.texts.iter().filter_map(cut).max().unwrap_or(0)..]
     }
+}
+
+/// Returns a value and each of its lines: one of several, such as a private key, is told by any of them.
+fn lines(value: &OsStr) -> Vec<String> {
+    let text = value.to_string_lossy().into_owned();
+    let parts: Vec<_> = text.lines().map(|line| line.trim().to_owned()).collect();
+    parts.into_iter().chain([text]).filter(|text| text.len() >= SECRET_BYTES_MIN).collect()
 }
 
 /// Returns the end of what a program printed on both streams, at most [`SAID_BYTES_MAX`].

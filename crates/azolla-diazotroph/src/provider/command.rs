@@ -156,7 +156,7 @@ impl CommandProvider {
         let report = report::read(self.settings.output, finished);
         generation.usage = used(report.usage.clone());
         // Printed by a program, and kept (T29).
-        generation.usage.model.take_if(|model| keys.are_in(model));
+        generation.usage.model.take_if(|model| keys.show_in(model));
         request.allowance.settle(reservation, spent(&generation.usage));
         generation.sandbox_mode = Some(finished.sandbox_mode.clone());
         let run = Run {
@@ -282,12 +282,15 @@ impl CommandProvider {
     /// Returns what must not be repeated, and what must not be in an answer either (T29).
     fn secrets(&self, found: &Found) -> (Secrets, Secrets) {
         let environment = &self.settings.environment;
-        let named = || {
-            let listed = environment.iter().filter(|(name, _)| is_named_as_a_secret(&name.to_string_lossy()));
-            listed.map(|(_, value)| value).chain(&found.named)
-        };
-        let all = environment.values().chain(&found.named).chain(&found.alike);
-        (Secrets::new(all.map(OsString::as_os_str)), Secrets::new(named().map(OsString::as_os_str)))
+        let listed = environment.iter().filter(|(name, _)| is_named_as_a_secret(&name.to_string_lossy()));
+        let listed = listed.map(|(_, value)| value.as_os_str());
+        // What is said where a secret is, and is none itself: no part of a path is to be hidden.
+        let (paths, values): (Vec<_>, Vec<_>) =
+            listed.partition(|value| Path::new(value).is_absolute() && Path::new(value).exists());
+        let named = found.named.iter().map(OsString::as_os_str);
+        let keys = Secrets::new(values.into_iter().chain(named)).and(paths.into_iter());
+        let others = environment.values().chain(&found.alike).map(OsString::as_os_str);
+        (keys.clone().and(others), keys)
     }
 }
 

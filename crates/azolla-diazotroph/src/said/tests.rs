@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn secrets(values: &[&str]) -> Secrets {
@@ -93,4 +95,61 @@ fn what_was_said_is_its_end_and_bounded() {
 #[test]
 fn t31_bytes_that_are_no_text_are_shown_as_such() {
     assert_eq!(shown(&whole(b"a\xff\xfeb"), &Secrets::default()), "a\u{fffd}\u{fffd}b");
+}
+
+#[test]
+fn t29_a_part_of_a_key_and_another_case_of_it_are_replaced() {
+    let key = secrets(&["sk-Proj-0123456789abcdef"]);
+    for (text, clean) in [
+        ("key: sk-Proj-0123456789ab…", "key: [redacted]…"),
+        ("ends in 456789abcdef.", "ends in [redacted]."),
+        ("SK-PROJ-0123456789ABCDEF!", "[redacted]!"),
+        ("…789abcdef", "…789abcdef"),
+        ("two: sk-proj-0123456789abcdefsk-proj-0123456789abcdef", "two: [redacted][redacted]"),
+        ("é0123456789abé", "é[redacted]é"),
+    ] {
+        assert_eq!(shown(&whole(text.as_bytes()), &key), clean, "{text}");
+    }
+    assert!(key.are_in("x SK-PROJ-0123456789ABCDEF") && !key.are_in("sk-Proj-0123456789ab"));
+    assert!(key.show_in("sk-Proj-0123456789ab") && !key.show_in("sk-Proj-012"));
+    // What is no key is replaced where it stands whole, and only there.
+    let values: Vec<_> = [OsString::from("/home/someone/project")].to_vec();
+    let both = key.and(values.iter().map(OsString::as_os_str));
+    assert_eq!(both.redacted("/home/someone/other /home/someone/project"), "/home/someone/other [redacted]");
+}
+
+proptest! {
+    /// However much of a key a text has in it, in whatever case, cut wherever: nothing of twelve bytes is left.
+    #[test]
+    fn t29_no_part_of_a_key_is_left_in_any_text(
+        key in "[!-~]{12,60}",
+        pieces in prop::collection::vec(("[ -~é\u{1b}\u{7}]{0,20}", 0..60_usize, 0..60_usize, any::<u64>()), 1..6),
+        cut_off in 0..40_usize,
+    ) {
+        let keys = secrets(&[&key]);
+        let mut text = String::new();
+        for (before, start, length, flips) in &pieces {
+            text.push_str(before);
+            let part = key.as_bytes().iter().cycle().skip(*start % key.len()).take(*length);
+            text.extend(part.enumerate().map(|(place, byte)| {
+                let c = char::from(*byte);
+                if flips >> (place % 64) & 1 == 1 { swapped(c) } else { c }
+            }));
+        }
+        let lower = key.to_ascii_lowercase();
+        let is_clean = |text: &str| {
+            // The mark itself may share letters with a key.
+            let text = text.to_ascii_lowercase().replace(REDACTED, "\u{1}");
+            lower.as_bytes().windows(PART_BYTES).all(|part| !text.as_bytes().windows(PART_BYTES).any(|found| found == part))
+        };
+        let bytes = &text.as_bytes()[cut_off.min(text.len())..];
+        let captured = Captured { bytes: bytes.to_vec(), total: text.len() as u64 };
+        prop_assert!(is_clean(&shown(&captured, &keys)), "{:?}", shown(&captured, &keys));
+        prop_assert!(is_clean(&said(&captured, &captured, &keys)));
+        prop_assert!(is_clean(&crate::chat::words::quoted(&text, &keys)));
+    }
+}
+
+fn swapped(c: char) -> char {
+    if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
 }

@@ -1,7 +1,7 @@
 //! The schemas of the interface: those of the artifacts, as the protocol has them, and a few of our own. Bodies are
 //! checked against the very ones that the OpenAPI document shows.
 
-use azolla_protocol::{ArtifactKind, AzollaType, DocumentSchema, ObjectiveStatus};
+use azolla_protocol::{ArtifactKind, AzollaType, DocumentSchema, ObjectiveStatus, PauseReason};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -27,6 +27,8 @@ pub(super) fn all() -> Map<String, Value> {
     for kind in ARTIFACTS {
         schemas.insert(kind.as_str().to_owned(), artifact(kind));
     }
+    // The protocol's schema leaves the filter open, since what is none of these is DENIED and no error (M-2, M-3).
+    schemas["substrate_query"]["properties"]["filter"] = filter();
     schemas
 }
 
@@ -42,6 +44,26 @@ pub(super) fn read<T: DeserializeOwned>(schema: &str, body: &[u8]) -> Result<T, 
         Some(fault) => Err(ApiError::invalid(fault)),
         None => serde_json::from_value(document).map_err(|error| ApiError::invalid(error.to_string())),
     }
+}
+
+/// Returns the keys of every filter, with the values that they can have (M-3).
+fn filter() -> Value {
+    let reasons: Vec<_> = PauseReason::ALL.iter().map(|reason| reason.as_str()).collect();
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "description": "pause_state: objective_id, reason, since, latest_only, limit. objective: objective_id, status, \
+                        max_urgency, limit. Anything else is DENIED.",
+        "properties": {
+            "objective_id": {"$ref": "#/components/schemas/objective_id"},
+            "reason": {"type": "string", "enum": reasons},
+            "since": {"$ref": "#/components/schemas/substrate_query/$defs/timestamp"},
+            "latest_only": {"type": "boolean"},
+            "status": {"$ref": "#/components/schemas/objective_status"},
+            "max_urgency": {"type": "integer", "minimum": 0, "maximum": 4},
+            "limit": {"$ref": "#/components/schemas/page_limit"},
+        },
+    })
 }
 
 fn own() -> Map<String, Value> {

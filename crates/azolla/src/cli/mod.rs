@@ -25,6 +25,7 @@ mod up;
 mod verify;
 
 pub(crate) use resume::data as resume_data;
+pub(crate) use text::who;
 
 use std::{
     path::{Path, PathBuf},

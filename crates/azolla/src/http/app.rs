@@ -5,12 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use azolla_control_plane::operator::{Operator, OperatorError};
 use azolla_exchange_membrane::query::Source;
 use azolla_protocol::{AzollaId, Clock};
-use azolla_substrate::{Substrate, SubstrateError, SystemClock, SystemIds};
+use azolla_substrate::{Identity, Substrate, SubstrateError, SystemClock, SystemIds};
 
 use super::{answer::ApiError, front::Hosts, log::Log, metrics::Metrics, replay::Replay};
 use crate::{
+    cli,
     config::AzollaConfig,
     deployment::Deployment,
     failure::sentence,
@@ -30,6 +32,7 @@ pub(crate) struct App {
     pub(super) log: Log,
     pub(super) ids: SystemIds,
     pub(super) clock: Arc<dyn Clock>,
+    who: String,
     home: Mutex<Home>,
 }
 
@@ -53,6 +56,7 @@ impl App {
             log: Log::default(),
             ids: SystemIds::default(),
             clock: Arc::new(SystemClock),
+            who: cli::who(),
             home,
             deployment,
         })
@@ -85,6 +89,24 @@ impl App {
             self.log.line(&format!("{}: {}", azolla.id, sentence(&error)));
             ApiError::unavailable()
         })
+    }
+
+    /// Returns the operator at an azolla: the same steps as on the command line.
+    pub(super) fn operator_at<'a>(
+        &'a self,
+        substrate: &'a dyn Substrate,
+        identity: &'a Identity,
+    ) -> Operator<'a> {
+        Operator { substrate, identity, ids: &self.ids, who: &self.who }
+    }
+
+    /// Tells why a step of the operator did not happen.
+    pub(super) fn not_done(&self, what: &str, error: OperatorError) -> ApiError {
+        match error {
+            OperatorError::NotFound { what } => ApiError::not_found(what),
+            OperatorError::Refused { what, .. } => ApiError::invalid(what),
+            OperatorError::Store(error) => self.failed(what, error),
+        }
     }
 
     /// Writes what went wrong with a store into our own log; whoever asks is told that something did.

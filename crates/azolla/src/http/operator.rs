@@ -2,11 +2,8 @@
 //! given on the command line (T27).
 
 use axum::http::StatusCode;
-use azolla_protocol::{
-    Actor, AzollaId, AzollaType, CaptureBuffer, CaptureId, CaptureStatus, CommitId, Event, EventId,
-    EventType, IdSource, ObjectiveId, ObjectiveStatus, Validated,
-};
-use azolla_substrate::{Commit, ObjectiveFilter, SubstrateError, SubstrateRead, Write};
+use azolla_protocol::{AzollaId, AzollaType, ObjectiveId, ObjectiveStatus};
+use azolla_substrate::{ObjectiveFilter, SubstrateError, SubstrateRead};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,7 +15,7 @@ use super::{
     schemas,
     serve::Call,
 };
-use crate::{cli, config::AzollaConfig};
+use crate::{cli, config::AzollaConfig, deployment::identity};
 
 /// How many objectives a page has where nothing is said, and the most.
 const PAGE_DEFAULT: u64 = 100;
@@ -39,23 +36,9 @@ pub(super) async fn capture(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let request: CaptureRequest = schemas::read("capture_request", &call.body)?;
     let azolla = desk(app, request.azolla.as_ref())?;
     let store = app.store(azolla).await?;
-    let kept = async {
-        let now = store.read().now().await?;
-        let capture = Validated::new(CaptureBuffer {
-            capture_id: CaptureId::from_body(&app.ids.body()),
-            azolla_id: azolla.id.clone(),
-            raw_content: request.text,
-            source_label: request.label.unwrap_or_else(|| LABEL_DEFAULT.to_owned()),
-            status: CaptureStatus::Pending,
-            created_at: now,
-            updated_at: now,
-        })?;
-        let capture_id = capture.capture_id.clone();
-        let commit = Commit::new(CommitId::from_body(&app.ids.body()), Actor::Client);
-        store.commit(commit.with(Write::InsertCapture(capture))).await?;
-        Ok::<_, SubstrateError>(capture_id)
-    };
-    let capture_id = kept.await.map_err(|error| app.failed("a capture", error))?;
+    let label = request.label.as_deref().unwrap_or(LABEL_DEFAULT);
+    let captured = app.operator_at(&*store, &identity(azolla)).capture(request.text.as_bytes(), label).await;
+    let capture_id = captured.map_err(|error| app.not_done("a capture", error))?;
     app.metrics.count(Counter::Captures, "");
     Ok(Reply::json(StatusCode::CREATED, &json!({"capture_id": capture_id})))
 }
@@ -141,35 +124,9 @@ pub(super) async fn request_manifest(app: &App, call: &Call) -> Result<Reply, Ap
     let azolla = named(app, call)?;
     let azolla = desk(app, Some(&azolla.id))?;
     let store = app.store(azolla).await?;
-    let asked = async {
-        let open = || async {
-            let open = store.read().unprocessed_events(EventType::ManifestRequested, 1).await?;
-            Ok::<_, SubstrateError>(open.into_iter().next().map(|stored| stored.event.event_id))
-        };
-        if let Some(event_id) = open().await? {
-            return Ok(event_id);
-        }
-        let event = Validated::new(Event {
-            event_id: EventId::from_body(&app.ids.body()),
-            event_type: EventType::ManifestRequested,
-            resource_id: azolla.id.to_string(),
-            azolla_id: azolla.id.clone(),
-            created_at: store.read().now().await?,
-            processed: false,
-            processed_reason: None,
-            processed_at: None,
-        })?;
-        let event_id = event.event_id.clone();
-        let commit = Commit::new(CommitId::from_body(&app.ids.body()), Actor::Client);
-        match store.commit(commit.with(Write::EmitEvent { event, entry: None })).await {
-            Ok(_) => Ok(event_id),
-            // Somebody else asked in between.
-            Err(refused @ SubstrateError::Refused { .. }) => open().await?.ok_or(refused),
-            Err(error) => Err(error),
-        }
-    };
-    let event_id = asked.await.map_err(|error| app.failed("a manifest", error))?;
-    Ok(Reply::json(StatusCode::ACCEPTED, &json!({"event_id": event_id})))
+    let asked = app.operator_at(&*store, &identity(azolla)).request_manifest().await;
+    let asked = asked.map_err(|error| app.not_done("a manifest", error))?;
+    Ok(Reply::json(StatusCode::ACCEPTED, &json!({"event_id": asked.event_id})))
 }
 
 /// Shows the newest orientation.

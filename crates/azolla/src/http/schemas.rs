@@ -79,6 +79,8 @@ fn own() -> Map<String, Value> {
     let mut codes: Vec<_> = CODES.iter().map(|(code, _)| *code).collect();
     codes.sort_unstable();
     let mut capture_text = text(1_048_576);
+    // Something beside blanks.
+    capture_text["pattern"] = json!("^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$");
     capture_text["minLength"] = json!(1);
     capture_text["maxBytes"] = json!(1_048_576);
     let schemas = json!({

@@ -441,6 +441,7 @@ fn a_capture_is_kept_byte_for_byte() {
         (json!({"text": "a".repeat(1_048_577)}), 400),
         (json!({"text": "é".repeat(600_000)}), 400),
         (json!({"text": ""}), 400),
+        (json!({"text": " \n\u{2003}"}), 400),
         (json!({"text": "nul \u{0} in it"}), 400),
         (json!({"text": 1}), 400),
         (json!({}), 400),

@@ -89,7 +89,9 @@ pub(super) async fn ask(deployment: Arc<Deployment>) -> Vec<Line> {
         .collect();
     let limit = Duration::from_millis(deployment.config.limits.get(&limits::PEER_QUERY_MS));
     let asked = join_all(queries.iter().map(async |query| {
-        timeout(limit, peers.ask(query)).await.unwrap_or_else(|_| Asked::unavailable("it did not answer in time"))
+        timeout(limit, peers.ask(query))
+            .await
+            .unwrap_or_else(|_| Asked::unavailable("it did not answer in time"))
     }))
     .await;
     queries.iter().zip(asked).map(|(query, asked)| line(query, asked)).collect()

@@ -14,7 +14,7 @@ use azolla_protocol::{
 };
 use azolla_substrate::{SystemClock, SystemIds};
 
-use self::remote::Remote;
+use self::remote::{Clients, Remote};
 use crate::{
     config::AzollaConfig,
     deployment::{Deployment, identity},
@@ -37,8 +37,9 @@ impl RegistryPeers {
     /// Puts the registry together for `azolla`. Nothing is opened and nothing connected.
     pub(crate) fn new(deployment: &Deployment, stores: Arc<Stores>, azolla: &AzollaConfig) -> Self {
         let config = &deployment.config;
-        let remotes: Vec<Remote> =
-            config.peers.iter().filter_map(|peer| Remote::new(peer, &config.limits)).collect();
+        let shared = Arc::new(Clients::default());
+        let remotes = config.peers.iter().filter_map(|peer| Remote::new(peer, &config.limits, &shared));
+        let remotes: Vec<Remote> = remotes.collect();
         let here = config.azollas.iter().map(|other| &other.id).filter(|id| **id != azolla.id);
         let mut others: Vec<AzollaId> = here.chain(remotes.iter().map(Remote::id)).cloned().collect();
         others.sort_unstable();

@@ -38,19 +38,29 @@ pub(super) struct Remote {
     token: KeyFrom,
     time: Duration,
     bytes_max: u64,
-    client: OnceLock<Result<Client, String>>,
+    shared: Arc<Clients>,
+    /// Its own, if it is known by a certificate of its own.
+    own: OnceLock<Result<Client, String>>,
+}
+
+/// The clients that peers share, each made at its first use.
+#[derive(Default)]
+pub(super) struct Clients {
+    system: OnceLock<Result<Client, String>>,
+    plain: OnceLock<Result<Client, String>>,
 }
 
 impl Remote {
     /// Remembers where and how to ask; none for a peer that is not asked.
-    pub(super) fn new(peer: &PeerConfig, configured: &Limits) -> Option<Self> {
+    pub(super) fn new(peer: &PeerConfig, configured: &Limits, shared: &Arc<Clients>) -> Option<Self> {
         let (Some(base), Some(token)) = (&peer.url, &peer.token) else { return None };
         Some(Self {
             url: format!("{base}/v1/azollas/{}/substrate/query", peer.id),
             token: token.clone(),
             time: Duration::from_millis(configured.get(&limits::PEER_QUERY_MS)),
             bytes_max: configured.get(&limits::PEER_ANSWER_BYTES),
-            client: OnceLock::new(),
+            shared: shared.clone(),
+            own: OnceLock::new(),
             peer: peer.clone(),
         })
     }
@@ -84,8 +94,8 @@ impl Remote {
         let mut bearer = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| format!("{} holds no token", self.token))?;
         bearer.set_sensitive(true);
-        let client = self.client.get_or_init(|| self.build()).as_ref().map_err(Clone::clone)?;
-        let request = client
+        let request = self
+            .client()?
             .post(&self.url)
             .header(AUTHORIZATION, bearer)
             .header(CONTENT_TYPE, "application/json")
@@ -116,29 +126,26 @@ impl Remote {
         }
     }
 
-    fn build(&self) -> Result<Client, String> {
-        let local = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        let builder = ClientBuilder::new()
-            .user_agent(USER_AGENT)
-            .no_proxy()
-            .redirect(Policy::none())
-            .retry(reqwest::retry::never())
-            // Queries are minutes apart: a kept connection is mostly a dead one.
-            .pool_max_idle_per_host(0)
-            .connect_timeout(self.time)
-            // http goes to this name, so it has to be this machine.
-            .resolve_to_addrs("localhost", &local.map(|address| SocketAddr::new(address, 0)));
-        let builder = match (&self.peer.ca_file, self.url.starts_with("https:")) {
-            (Some(_), true) => builder.tls_backend_preconfigured(self.trusting_one()?),
-            (None, true) => {
+    /// Returns the client that the peer is asked with: one for all whose server the system vouches for, and one for all
+    /// that are not encrypted. To read the system's certificates takes longer than to ask.
+    fn client(&self) -> Result<&Client, String> {
+        let made = match (&self.peer.ca_file, self.url.starts_with("https:")) {
+            (Some(_), true) => self.own.get_or_init(|| {
+                let trusting_one = self.trusting_one()?;
+                build(|builder| builder.tls_backend_preconfigured(trusting_one))
+            }),
+            (None, true) => self.shared.system.get_or_init(|| {
                 // Whoever comes first sets it; every other one is the same.
                 let _ = ring::default_provider().install_default();
-                builder.tls_backend_rustls()
-            }
+                build(ClientBuilder::tls_backend_rustls)
+            }),
             // Nothing is encrypted here, so a machine without CA certificates is no obstacle.
-            (_, false) => builder.tls_backend_preconfigured(trusting(RootCertStore::empty())?),
+            (_, false) => self.shared.plain.get_or_init(|| {
+                let nobody = trusting(RootCertStore::empty())?;
+                build(|builder| builder.tls_backend_preconfigured(nobody))
+            }),
         };
-        builder.build().map_err(|error| format!("no connection can be made here: {}", innermost(&error)))
+        made.as_ref().map_err(Clone::clone)
     }
 
     /// Trusts the certificates of the configured file, and no others.
@@ -151,6 +158,21 @@ impl Remote {
         }
         if roots.is_empty() { Err(unusable()) } else { trusting(roots) }
     }
+}
+
+fn build(with_tls: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
+    let local = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+    let builder = ClientBuilder::new()
+        .user_agent(USER_AGENT)
+        .no_proxy()
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        // Queries are minutes apart: a kept connection is mostly a dead one.
+        .pool_max_idle_per_host(0)
+        // http goes to this name, so it has to be this machine.
+        .resolve_to_addrs("localhost", &local.map(|address| SocketAddr::new(address, 0)));
+    let made = with_tls(builder).build();
+    made.map_err(|error| format!("no connection can be made here: {}", innermost(&error)))
 }
 
 fn trusting(roots: RootCertStore) -> Result<ClientConfig, String> {

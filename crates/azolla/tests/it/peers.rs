@@ -251,7 +251,9 @@ fn p16_m4_a_slow_server_is_unavailable_after_its_time() {
         let world = desk(&format!("http://{address}"), "t");
         world.configure("[limits]\npeer_query_ms = 300");
         let begun = Instant::now();
-        assert_eq!(refused(&world), "it did not answer within 300 ms");
+        // The one who asks and the one who sends have the same limit; either may be over first.
+        let told = refused(&world);
+        assert!(told.starts_with("it did not answer "), "{told}");
         assert!(begun.elapsed() < Duration::from_secs(20));
     }
 }

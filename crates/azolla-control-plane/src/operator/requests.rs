@@ -1,9 +1,9 @@
 //! What the operator asks a TASK_MGMT azolla for: orientation, and a later deadline (MF-1, D-1).
 
-use azolla_protocol::{Event, EventId, EventType, Validated};
+use azolla_protocol::{AzollaId, Event, EventId, EventType, ObjectiveId, Timestamp, Validated};
 use azolla_substrate::Write;
 
-use super::{Operator, OperatorError};
+use super::{Operator, OperatorError, captures::refused};
 
 /// A request for orientation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,5 +39,22 @@ impl Operator<'_> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Moves the deadline of an objective, of this azolla or another one, to `until`.
+    pub async fn snooze(
+        &self,
+        azolla_id: &AzollaId,
+        objective_id: &ObjectiveId,
+        until: Timestamp,
+    ) -> Result<(), OperatorError> {
+        self.takes_captures()?;
+        let now = self.read().now().await?;
+        if until <= now {
+            let what = format!("{until} has passed: a deadline moves to a later time");
+            return Err(refused(what, Some(&format!("azolla snooze {objective_id} --days 3"))));
+        }
+        let (azolla_id, objective_id) = (azolla_id.clone(), objective_id.clone());
+        Ok(self.commit(Write::Snooze { azolla_id, objective_id, until }).await?)
     }
 }

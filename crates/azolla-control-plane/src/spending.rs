@@ -26,6 +26,8 @@ pub struct RunAccount {
     pub azolla_id: AzollaId,
     /// The objective.
     pub objective_id: ObjectiveId,
+    /// Whether the objective stands for ever: what all of its runs cost together has no limit then.
+    pub is_standing: bool,
     /// The workorder: a run, however many claims it takes.
     pub work_order_id: WorkOrderId,
     /// The provider.

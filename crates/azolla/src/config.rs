@@ -25,6 +25,7 @@ pub(crate) use file::{read as read_text, write as write_text};
 pub(crate) use peer::{HttpConfig, PeerConfig, TlsFiles};
 pub(crate) use place::{Place, Unsafe};
 pub(crate) use provider::{KeyFrom, ModelApi, Price, ProviderConfig};
+pub(crate) use read::BUILTIN;
 pub(crate) use report::Problem;
 pub(crate) use repository_file::{
     BYTES_MAX as REPOSITORY_FILE_BYTES_MAX, NAME as REPOSITORY_FILE, RepositoryFile,

@@ -15,6 +15,9 @@ use crate::{
     failure::Failure,
 };
 
+/// The standing objective of every TASK_MGMT azolla, the same everywhere (S-n).
+pub(crate) const STANDING: &str = "obj-ctx-continuity";
+
 /// The configuration of this machine's operator, and where everything is.
 pub(crate) struct Deployment {
     /// The paths.
@@ -130,6 +133,17 @@ impl Deployment {
                     azolla.id,
                     self.place.config.display()
                 ))),
+        }
+    }
+
+    /// Returns the providers that work for an azolla, as far as they are known.
+    pub(crate) fn provider_names<'a>(&'a self, azolla: &'a AzollaConfig) -> Vec<&'a str> {
+        match azolla.azolla_type {
+            AzollaType::CodePatch => self.provider_name(azolla).into_iter().collect(),
+            AzollaType::TaskMgmt => {
+                let named = [&azolla.triage_provider, &azolla.manifest_provider];
+                named.into_iter().flatten().map(String::as_str).collect()
+            }
         }
     }
 

@@ -35,6 +35,8 @@ pub(crate) enum Code {
     NotFound = 3,
     /// It is there, but not in a state for this.
     Refused = 4,
+    /// What came back did not pass its gate.
+    Gate = 5,
     /// A budget or a cap is used up.
     Cap = 6,
     /// Another try may work.
@@ -61,6 +63,11 @@ impl Failure {
     /// Something that is not there.
     pub(crate) fn not_found(what: impl Into<String>) -> Self {
         Self { code: Code::NotFound, ..Self::new(what) }
+    }
+
+    /// Something that did not pass its gate.
+    pub(crate) fn gate(what: impl Into<String>) -> Self {
+        Self { code: Code::Gate, ..Self::new(what) }
     }
 
     /// Something that would go beyond a cap.

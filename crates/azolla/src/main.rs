@@ -11,6 +11,7 @@ mod ledger;
 mod peers;
 mod screen;
 mod stores;
+mod targets;
 mod token;
 mod workers;
 

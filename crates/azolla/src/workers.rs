@@ -1,24 +1,30 @@
-//! What the roles of a CODE_PATCH azolla work with, made from the configuration.
+//! What the roles of an azolla work with, made from the configuration.
 
 mod providers;
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use azolla_control_plane::{
     Activity, Flow, PatchFlow, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings,
-    WorkerContext, checks::Check, repo::RepositoryError, sandbox::SandboxSettings, spending::Ledger,
+    TaskMgmtFlow, WorkerContext, checks::Check, repo::RepositoryError, sandbox::SandboxSettings,
+    spending::Ledger,
 };
-use azolla_diazotroph::provider::CommandProvider;
-use azolla_protocol::{AzollaId, IdSource, LeaseLength, OwnerId, limits};
+use azolla_diazotroph::provider::{BuiltinProvider, CommandProvider};
+use azolla_protocol::{
+    AzollaId, AzollaType, Diazotroph, IdSource, LeaseLength, ObjectiveId, OwnerId, limits,
+};
 use azolla_substrate::{StreamRoom, SystemClock, SystemIds};
 use tokio::sync::watch;
 
 use crate::{
     config::{AzollaConfig, CheckConfig, RepositoryFile},
-    deployment::{Deployment, identity},
+    deployment::{Deployment, STANDING, identity},
     home::Home,
     ledger::HomeLedger,
+    peers::RegistryPeers,
+    stores::Stores,
+    targets::LocalTargets,
 };
 
 pub(crate) use providers::{Made, make, provider};
@@ -28,40 +34,62 @@ pub(crate) type Watcher = Arc<dyn Fn(&Activity) + Send + Sync>;
 
 /// Puts together what the roles of an azolla need.
 pub(crate) async fn context(
-    deployment: &Deployment,
+    deployment: &Arc<Deployment>,
     azolla: &AzollaConfig,
     watcher: Watcher,
     stopping: watch::Receiver<bool>,
 ) -> anyhow::Result<WorkerContext> {
-    let name = deployment.provider_name(azolla)?;
-    let repository = deployment.repository(azolla)?;
-    // What a killed run left behind.
-    repository.sweep();
     // What cannot be removed now is there for the next one.
     let _ = CommandProvider::sweep(&deployment.place.state());
-    let repo_ref = azolla.repo.clone().with_context(|| format!("{} has no repository", azolla.id))?;
     let ids = Arc::new(SystemIds::default());
     Ok(WorkerContext {
+        flow: match azolla.azolla_type {
+            AzollaType::CodePatch => Flow::Patch(patch(deployment, azolla)?),
+            AzollaType::TaskMgmt => Flow::TaskMgmt(task_mgmt(deployment, azolla)?),
+        },
         substrate: deployment.open(azolla).await?,
         identity: identity(azolla),
         owner_id: OwnerId::from_body(&ids.body()),
         ids,
-        flow: Flow::Patch(PatchFlow {
-            repository: Arc::new(repository),
-            repository_file: Arc::new(PinnedFile {
-                home: deployment.place.home_store(),
-                azolla_id: azolla.id.clone(),
-                repo: repo_ref.clone(),
-                check_ms: deployment.config.limits.get(&limits::CHECK_MS),
-            }),
-            repo_ref,
-            diazotroph: provider(deployment, name)?,
-        }),
         ledger: ledger(deployment),
         settings: settings(deployment, azolla)?,
         watcher,
         stopping,
         backoff: Default::default(),
+    })
+}
+
+fn patch(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<PatchFlow> {
+    let name = deployment.provider_name(azolla)?;
+    let repository = deployment.repository(azolla)?;
+    // What a killed run left behind.
+    repository.sweep();
+    let repo_ref = azolla.repo.clone().with_context(|| format!("{} has no repository", azolla.id))?;
+    Ok(PatchFlow {
+        repository: Arc::new(repository),
+        repository_file: Arc::new(PinnedFile {
+            home: deployment.place.home_store(),
+            azolla_id: azolla.id.clone(),
+            repo: repo_ref.clone(),
+            check_ms: deployment.config.limits.get(&limits::CHECK_MS),
+        }),
+        repo_ref,
+        diazotroph: provider(deployment, name)?,
+    })
+}
+
+fn task_mgmt(deployment: &Arc<Deployment>, azolla: &AzollaConfig) -> anyhow::Result<TaskMgmtFlow> {
+    let answering = |name: &Option<String>| match name {
+        Some(name) => provider(deployment, name),
+        None => Ok(Arc::new(BuiltinProvider) as Arc<dyn Diazotroph>),
+    };
+    let stores = Arc::new(Stores::new(deployment.clone()));
+    Ok(TaskMgmtFlow {
+        standing: ObjectiveId::new(STANDING)?,
+        triage: answering(&azolla.triage_provider)?,
+        manifest: answering(&azolla.manifest_provider)?,
+        peers: Arc::new(RegistryPeers::new(deployment, stores, azolla)),
+        targets: Arc::new(LocalTargets::new(deployment)),
     })
 }
 
@@ -81,6 +109,12 @@ fn settings(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Se
             review_limit: limit(&limits::REVIEW_LIMIT),
         },
         budget_patch_ms: limit(&limits::BUDGET_PATCH_MS),
+        budget_triage_ms: limit(&limits::BUDGET_TRIAGE_MS),
+        budget_manifest_ms: limit(&limits::BUDGET_MANIFEST_MS),
+        triage_batch: limit(&limits::TRIAGE_BATCH),
+        manifest_every: azolla.manifest_every,
+        peer_query: Duration::from_millis(limit(&limits::PEER_QUERY_MS)),
+        deadlines: deployment.config.deadlines,
         attempts_max: limit(&limits::ATTEMPTS_MAX),
         claims_without_outcome_max: limit(&limits::CLAIMS_WITHOUT_OUTCOME_MAX),
         prompt_bytes: limit(&limits::PROMPT_BYTES),

@@ -198,6 +198,7 @@ fn account(ctx: &WorkerContext, workorder: &Workorder) -> RunAccount {
     RunAccount {
         azolla_id: ctx.identity.azolla_id.clone(),
         objective_id: workorder.objective_id.clone(),
+        is_standing: matches!(ctx.flow, Flow::TaskMgmt(_)),
         work_order_id: workorder.work_order_id.clone(),
         provider: provider(ctx, workorder).to_owned(),
         budget_ms: workorder.budget_ms,

@@ -99,7 +99,10 @@ impl Note {
 
     /// A store that cannot take it now is no reason to lose it.
     fn keep(&self, deployment: &Deployment, error: anyhow::Error) -> anyhow::Error {
-        if error.downcast_ref::<OperatorError>().is_some_and(|error| !matches!(error, OperatorError::Store(_))) {
+        if error
+            .downcast_ref::<OperatorError>()
+            .is_some_and(|error| !matches!(error, OperatorError::Store(_)))
+        {
             if let Self::Edited(edited) = self {
                 remark(&format!("what you wrote is in {}", edited.path().display()));
             }
@@ -121,8 +124,7 @@ impl Note {
         }
         std::fs::create_dir_all(directory)?;
         let path = directory.join(format!("note-{}.txt", SystemIds::default().body()));
-        let mut file =
-            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         file.write_all(self.bytes())?;
         file.sync_all()?;
         Ok(path)

@@ -1,4 +1,6 @@
-//! `azolla explain`: the whole chain of a run, from what was asked to where it paused.
+//! `azolla explain`: the whole chain of a run, from the note that it began with to where it paused.
+
+mod origin;
 
 use std::{path::Path, process::ExitCode};
 
@@ -19,7 +21,7 @@ use crate::{
     screen::{self, FAINT, PLAIN, Page, STRONG, day_and_time, duration},
 };
 
-/// Show how a result came about: objective, snapshot, workorder, output, run, pause
+/// Show how a result came about: note, candidate, objective, snapshot, workorder, output, run, pause
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  azolla explain run-0kz3…-1\n  azolla explain 4k2\n  azolla explain 4k2 --json"
@@ -65,21 +67,26 @@ impl Explain {
         for id in &ids {
             cycles.push(load(&found, id).await?);
         }
+        let origin = origin::of(&deployment, &found.stored.objective).await?;
         if self.json {
             let data = json!({
+                "origin": origin.as_ref().map(origin::Origin::document),
                 "objective": found.stored.objective,
                 "cycles": cycles.iter().map(document).collect::<Vec<_>>(),
             });
             screen::show_json("explanation", data)?;
             return Ok(ExitCode::SUCCESS);
         }
-        if cycles.is_empty() {
+        if cycles.is_empty() && origin.is_none() {
             let what = format!("{} has not run yet", found.id());
             return Err(Failure::refused(what).hint(format!("azolla objective show {}", found.id())).into());
         }
         let mut page = Page::default();
         page.line(STRONG, &found.stored.objective.title);
-        page.line(FAINT, found.id().as_str());
+        page.line(FAINT, &format!("{} in {}", found.id(), found.azolla.id));
+        if let Some(origin) = &origin {
+            origin.add_to(&mut page);
+        }
         for cycle in &cycles {
             add(&mut page, cycle);
         }

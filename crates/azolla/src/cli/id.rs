@@ -17,6 +17,13 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IdPart(String);
 
+impl IdPart {
+    /// Returns the text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A text that can be no part of any id.
 #[derive(Debug, thiserror::Error)]
 #[error("an id has only a-z, 0-9 and -, begins with one of the first two, and is at most 65 characters long")]
@@ -175,7 +182,8 @@ fn is_part(part: &str, id: &ObjectiveId) -> bool {
     id.as_str().starts_with(part) || id.body().starts_with(part) || id.as_str().ends_with(part)
 }
 
-fn ambiguous(part: &str, count: usize, lines: impl Iterator<Item = String>) -> Failure {
+/// Lists what a part of an id could mean.
+pub(crate) fn ambiguous(part: &str, count: usize, lines: impl Iterator<Item = String>) -> Failure {
     const SHOWN_MAX: usize = 10;
     for line in lines.take(SHOWN_MAX) {
         remark(&format!("  {line}"));

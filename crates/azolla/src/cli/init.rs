@@ -19,7 +19,7 @@ use crate::{
         Added, AzollaConfig, Config, Place, ProviderConfig, add_azolla, add_provider, first_text, read_text,
         set_provider, write_text,
     },
-    deployment::Deployment,
+    deployment::{Deployment, STANDING},
     failure::Failure,
     screen::{FAINT, PLAIN, Page, remark},
 };
@@ -77,7 +77,7 @@ impl Init {
             if azolla.azolla_type == AzollaType::TaskMgmt
                 && standing::open(&*store, &azolla.id).await? == Added::New
             {
-                note("opened", &standing::ID);
+                note("opened", &STANDING);
             }
         }
         next_step(&mut page, &deployment.config, repository.as_ref());

@@ -3,7 +3,9 @@
 use std::{path::Path, process::ExitCode, sync::Arc};
 
 use azolla_control_plane::operator::Operator;
-use azolla_protocol::{AzollaType, EventId, GateResult, ManifestId, OutputBundle, SessionManifest, WorkOrderId};
+use azolla_protocol::{
+    AzollaType, EventId, GateResult, ManifestId, OutputBundle, SessionManifest, WorkOrderId,
+};
 use azolla_substrate::{SubstrateRead, SystemIds};
 use clap::Args;
 use serde_json::json;
@@ -37,17 +39,18 @@ impl Manifest {
         let deployment = Arc::new(Deployment::load(home)?);
         let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
         let store = deployment.open(azolla).await?;
-        let manifest = if self.last {
-            store.read().latest_manifest().await?.ok_or_else(|| {
-                Failure::not_found("there is no orientation yet").hint("azolla manifest")
-            })?
-        } else {
-            let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
-            let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
-            let requested = operator.request_manifest().await?;
-            run::until_idle(&deployment, azolla).await?;
-            made(store.read(), &requested.event_id).await?
-        };
+        let manifest =
+            if self.last {
+                store.read().latest_manifest().await?.ok_or_else(|| {
+                    Failure::not_found("there is no orientation yet").hint("azolla manifest")
+                })?
+            } else {
+                let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
+                let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
+                let requested = operator.request_manifest().await?;
+                run::until_idle(&deployment, azolla).await?;
+                made(store.read(), &requested.event_id).await?
+            };
         if self.json {
             screen::show_json("session_manifest", json!(manifest))?;
             return Ok(ExitCode::SUCCESS);
@@ -79,11 +82,7 @@ async fn made(read: &dyn SubstrateRead, event_id: &EventId) -> anyhow::Result<Se
     Err(Failure::temporary(what).hint("azolla, then: azolla manifest --last").into())
 }
 
-fn page(
-    manifest: &SessionManifest,
-    bundle: Option<&OutputBundle>,
-    now: azolla_protocol::Timestamp,
-) -> Page {
+fn page(manifest: &SessionManifest, bundle: Option<&OutputBundle>, now: azolla_protocol::Timestamp) -> Page {
     let mut page = Page::default();
     let answered = match manifest.queried_azolla_ids.len() {
         1 => "1 azolla".to_owned(),

@@ -1,8 +1,10 @@
 //! The command line: a file per subcommand.
 
 mod actions;
+mod capture;
 mod demo;
 mod doctor;
+mod editor;
 mod explain;
 mod export;
 mod id;
@@ -10,6 +12,7 @@ mod import;
 mod init;
 mod limits;
 mod log;
+mod manifest;
 mod objective;
 mod peer;
 mod progress;
@@ -18,8 +21,10 @@ mod resume;
 mod review;
 mod run;
 mod schema;
+mod snooze;
 mod store;
 mod text;
+mod triage;
 mod trust;
 mod up;
 mod verify;
@@ -74,10 +79,15 @@ enum Command {
     Resume(resume::Resume),
     Init(init::Init),
     Doctor(doctor::Doctor),
+    #[command(alias = "cap")]
+    Capture(capture::Capture),
+    Triage(triage::Triage),
     #[command(alias = "obj")]
     Objective(objective::Objective),
     Review(review::Review),
     Run(run::Run),
+    Manifest(manifest::Manifest),
+    Snooze(snooze::Snooze),
     Up(up::Up),
     Log(log::Log),
     Explain(explain::Explain),
@@ -95,18 +105,22 @@ enum Command {
 impl Arguments {
     /// Tells whether the command keeps several things going at once.
     pub(crate) fn works_in_parallel(&self) -> bool {
-        matches!(
-            self.command,
-            Some(
-                Command::Run(_)
-                    | Command::Up(_)
-                    | Command::Demo(_)
-                    | Command::Replay(_)
-                    | Command::Export(_)
-                    | Command::Import(_)
-                    | Command::Verify(_)
-            )
-        )
+        match &self.command {
+            Some(Command::Triage(command)) => command.works(),
+            Some(Command::Manifest(command)) => !command.last,
+            command => matches!(
+                command,
+                Some(
+                    Command::Run(_)
+                        | Command::Up(_)
+                        | Command::Demo(_)
+                        | Command::Replay(_)
+                        | Command::Export(_)
+                        | Command::Import(_)
+                        | Command::Verify(_)
+                )
+            ),
+        }
     }
 }
 
@@ -117,6 +131,8 @@ impl Arguments {
             None => self.resume.json,
             Some(Command::Resume(command)) => command.json,
             Some(Command::Doctor(command)) => command.json,
+            Some(Command::Triage(command)) => command.asks_for_json(),
+            Some(Command::Manifest(command)) => command.json,
             Some(Command::Objective(command)) => command.asks_for_json(),
             Some(Command::Review(command)) => command.json,
             Some(Command::Log(command)) => command.json,
@@ -129,6 +145,8 @@ impl Arguments {
             Some(Command::Schema(command)) => command.json,
             Some(
                 Command::Init(_)
+                | Command::Capture(_)
+                | Command::Snooze(_)
                 | Command::Run(_)
                 | Command::Up(_)
                 | Command::Export(_)
@@ -152,6 +170,10 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Resume(command)) => command.run(home).await,
         Some(Command::Init(command)) => command.run(home).await,
         Some(Command::Doctor(command)) => command.run(home).await,
+        Some(Command::Capture(command)) => command.run(home).await,
+        Some(Command::Triage(command)) => command.run(home).await,
+        Some(Command::Manifest(command)) => command.run(home).await,
+        Some(Command::Snooze(command)) => command.run(home).await,
         Some(Command::Objective(command)) => command.run(home).await,
         Some(Command::Review(command)) => command.run(home).await,
         Some(Command::Run(command)) => command.run(home).await,

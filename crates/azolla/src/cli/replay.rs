@@ -97,6 +97,7 @@ impl Replay {
         let account = RunAccount {
             azolla_id: found.azolla.id.clone(),
             objective_id: found.id().clone(),
+            is_standing: false,
             work_order_id: task.attempt.work_order_id.clone(),
             provider: self.provider.clone(),
             budget_ms: task.workorder.budget_ms,

@@ -3,6 +3,7 @@
 
 mod desk;
 mod next;
+mod notes;
 mod page;
 mod spending;
 

@@ -16,6 +16,7 @@ use azolla_substrate::SubstrateError;
 use clap::Args;
 use tokio::sync::watch;
 
+use self::summary::Tell;
 pub(super) use self::{contexts::Contexts, signals::Signals};
 use super::Which;
 use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, home::Home};
@@ -39,54 +40,69 @@ pub(crate) struct Run {
     #[arg(long)]
     now: bool,
 
-    /// Only this azolla; otherwise all that have a repository.
+    /// Only this azolla; otherwise all of them.
     #[command(flatten)]
     which: Which,
 }
 
 impl Run {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let deployment = Deployment::load(home)?;
-        let (stop, stopping) = watch::channel(false);
-        let opened = Contexts::open(&deployment, self.azollas(&deployment)?, None, &stopping).await;
-        let drawing = opened.draw();
-        let Contexts { all: contexts, refused, .. } = opened;
-        if contexts.is_empty() {
-            let none = || {
-                Failure::not_found("no azolla has a repository")
-                    .hint("cd into a repository, then: azolla init")
-            };
-            return Err(refused.unwrap_or_else(|| none().into()));
-        }
-        if self.now {
-            let home = Home::open(&deployment.place.home_store())?;
-            for context in &contexts {
-                for provider in context.flow.providers() {
-                    home.release_hold(provider)?;
-                }
-            }
-        }
-        let summary = summary::Summary::begin(&contexts).await?;
-        let signals = Signals::stop(stop.clone())?;
+        let deployment = Arc::new(Deployment::load(home)?);
+        let azollas = match &self.which.azolla {
+            Some(id) => vec![deployment.named(id)?],
+            None => deployment.config.azollas.iter().collect(),
+        };
         let until = if self.until_idle { Until::Idle } else { Until::Stopped };
-        let ended = poll::run(contexts.clone(), until, &stop).await;
-        let interrupted = signals.end();
-        drawing.end().await;
-        ended?;
-        let code = summary.show(&deployment).await?;
-        Ok(match interrupted {
-            _ if !self.until_idle => ExitCode::SUCCESS,
-            Some(interrupted) if is_work_left(&contexts).await? => ExitCode::from(interrupted as u8),
-            _ => code,
-        })
+        run(&deployment, azollas, until, self.now, Tell::All).await
     }
+}
 
-    fn azollas<'a>(&self, deployment: &'a Deployment) -> Result<Vec<&'a AzollaConfig>, Failure> {
-        if let Some(id) = &self.which.azolla {
-            return Ok(vec![deployment.one(Some(id), AzollaType::CodePatch)?]);
-        }
-        Ok(Contexts::working(deployment).collect())
+/// Runs what is due in one azolla, tells what did not go well, and returns the exit code that its end stands for.
+pub(super) async fn until_idle(
+    deployment: &Arc<Deployment>,
+    azolla: &AzollaConfig,
+) -> anyhow::Result<ExitCode> {
+    run(deployment, vec![azolla], Until::Idle, false, Tell::Failures).await
+}
+
+async fn run(
+    deployment: &Arc<Deployment>,
+    azollas: Vec<&AzollaConfig>,
+    until: Until,
+    now: bool,
+    tell: Tell,
+) -> anyhow::Result<ExitCode> {
+    let (stop, stopping) = watch::channel(false);
+    let opened = Contexts::open(deployment, azollas, None, &stopping).await;
+    let drawing = opened.draw();
+    let Contexts { all: contexts, refused, .. } = opened;
+    if contexts.is_empty() {
+        let none = || Failure::not_found("no azolla is configured").hint("azolla init");
+        return Err(refused.unwrap_or_else(|| none().into()));
     }
+    if now {
+        let home = Home::open(&deployment.place.home_store())?;
+        for provider in contexts.iter().flat_map(|context| context.flow.providers()) {
+            home.release_hold(provider)?;
+        }
+    }
+    let summary = summary::Summary::begin(&contexts).await?;
+    let signals = Signals::stop(stop.clone())?;
+    let ended = poll::run(contexts.clone(), until, &stop).await;
+    let interrupted = signals.end();
+    drawing.end().await;
+    ended?;
+    let code = summary.show(deployment, tell).await?;
+    // What could not work at all is told last, unless something else did the like.
+    let patches = contexts.iter().any(|context| context.identity.azolla_type == AzollaType::CodePatch);
+    if let (Some(refused), false) = (refused, patches) {
+        return Err(refused);
+    }
+    Ok(match interrupted {
+        _ if until == Until::Stopped => ExitCode::SUCCESS,
+        Some(interrupted) if is_work_left(&contexts).await? => ExitCode::from(interrupted as u8),
+        _ => code,
+    })
 }
 
 /// Tells whether anything is left that a run would go on with.
@@ -101,5 +117,9 @@ async fn is_work_left(contexts: &[Arc<WorkerContext>]) -> Result<bool, Substrate
 
 async fn has_work(context: &WorkerContext) -> Result<bool, SubstrateError> {
     let read = context.read();
-    Ok(read.stream().await?.open > 0 || !read.unprocessed_events(EventType::TicketReady, 1).await?.is_empty())
+    let mut has_work = read.stream().await?.open > 0;
+    for event_type in EventType::ALL {
+        has_work = has_work || !read.unprocessed_events(*event_type, 1).await?.is_empty();
+    }
+    Ok(has_work)
 }

@@ -72,7 +72,7 @@ impl Up {
             WorkerRole::ALL.iter().copied().filter(|role| self.runs(Part::Role(*role))).collect();
         let azollas: Vec<&AzollaConfig> = match roles.is_empty() {
             true => Vec::new(),
-            false => Contexts::working(&deployment).collect(),
+            false => deployment.config.azollas.iter().collect(),
         };
         let mut contexts = Contexts::open(&deployment, azollas, Some(&roles), &stopping).await;
         if let (None, true, Some(refused)) = (&listening, contexts.all.is_empty(), contexts.refused.take()) {

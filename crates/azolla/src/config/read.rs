@@ -16,6 +16,8 @@ use toml::de::DeTable;
 use self::section::{Period, Section};
 use super::{CheckConfig, Config, Limits, report::Fault};
 
+pub(crate) use azolla::BUILTIN;
+
 /// Where a limit of the protocol's table is set, if not under `[limits]`.
 const ELSEWHERE: [(&Limit, &str); 2] =
     [(&limits::REVIEW_LIMIT, "[attention]"), (&limits::MAX_CONCURRENT, "the section of its azolla")];
@@ -55,7 +57,7 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
         config.deadlines = read_deadlines(&section)?;
     }
     for (name, section) in file.sections("provider")? {
-        if name.get_ref() == azolla::BUILTIN {
+        if name.get_ref() == BUILTIN {
             let what = "`builtin` is always there, and needs no section";
             return Err(Fault::new(name.span(), what).help("give this one another name"));
         }

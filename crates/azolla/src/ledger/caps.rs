@@ -150,8 +150,9 @@ fn withheld(
     need: &Need,
     now: Timestamp,
 ) -> Result<Option<Withheld>, HomeError> {
-    let scopes = [Scope::Run, Scope::Objective, Scope::Day];
-    let found = scopes.into_iter().zip(spent).find_map(|(scope, used)| reached(scope, caps, &used, need));
+    let scopes = [Scope::Run, Scope::Objective, Scope::Day].into_iter().zip(spent);
+    let mut scopes = scopes.filter(|(scope, _)| !(run.is_standing && *scope == Scope::Objective));
+    let found = scopes.find_map(|(scope, used)| reached(scope, caps, &used, need));
     let Some(reached) = found else { return Ok(None) };
     let reason = words::reached(&reached);
     if reached.scope != Scope::Day || reached.never_fits() {

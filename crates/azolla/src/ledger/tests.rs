@@ -52,6 +52,7 @@ fn run(objective: &str, number: u32) -> RunAccount {
     RunAccount {
         azolla_id: AzollaId::new("az-app").unwrap(),
         objective_id: ObjectiveId::new(format!("obj-{objective}")).unwrap(),
+        is_standing: false,
         work_order_id: WorkOrderId::new(format!("wo-{objective}-{number}")).unwrap(),
         provider: "agent".to_owned(),
         budget_ms: 600_000,
@@ -437,4 +438,31 @@ fn amounts_read_as_a_person_would_write_them() {
         .map(|value| amount(azolla_protocol::Unit::MicroUsd, value));
     assert_eq!(exact, ["$0.00", "$0.000001", "$0.84", "$2.00", "$1,234,567.89"]);
     assert_eq!([9_999, 844_999, 845_000].map(cents), ["$0.009999", "$0.84", "$0.85"]);
+}
+
+/// A standing objective works for ever, so what it costs in all is no reason to stop; a day's caps hold for it too.
+#[test]
+fn a_standing_objective_has_no_cap_on_all_of_its_runs() {
+    let desk = Desk::new();
+    let ledger = desk.ledger(&[(&OBJECTIVE_RUNS, 1), (&DAY_RUNS, 3)]);
+    let standing = |number| RunAccount { is_standing: true, ..run("a", number) };
+    for number in 1..=3 {
+        assert!(ledger.begin(&standing(number)).is_ok(), "run {number}");
+    }
+    assert!(matches!(ledger.begin(&standing(4)), Err(Withheld::Wait(_))));
+}
+
+/// What is built in asks nobody and costs nothing: no cap holds it back, and nothing is written about it.
+#[test]
+fn what_is_built_in_is_not_counted() {
+    let desk = Desk::new();
+    let ledger = desk.ledger(&[(&DAY_RUNS, 1)]);
+    assert!(ledger.begin(&run("a", 1)).is_ok());
+    let builtin = |number| RunAccount { provider: "builtin".into(), ..run("b", number) };
+    assert!(ledger.waits("builtin").is_none());
+    for number in 2..=3 {
+        assert!(ledger.begin(&builtin(number)).is_ok());
+        ledger.end(&builtin(number), 5);
+    }
+    assert_eq!(desk.today().runs, 1);
 }

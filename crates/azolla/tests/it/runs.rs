@@ -162,8 +162,8 @@ fn a_run_without_a_worker_or_an_azolla_says_how_to_get_one() {
         "{refused}"
     );
     world.azolla(&["init"]).ok();
-    let refused = world.azolla(&["run", "--until-idle"]).refused(3);
-    assert!(refused.ends_with("hint: cd into a repository, then: azolla init\n"), "{refused}");
+    // There is an azolla for notes, and nothing is due in it.
+    world.azolla(&["run", "--until-idle"]).ok();
     world.azolla_in(&app, &["init"]).ok();
     let refused = world.azolla(&["run", "--until-idle"]).refused(1);
     assert!(

@@ -7,14 +7,11 @@ use azolla_protocol::{
 use azolla_substrate::{Commit, Substrate, SystemIds, Write};
 use serde_json::json;
 
-use crate::config::Added;
-
-/// Its id, the same everywhere.
-pub(super) const ID: &str = "obj-ctx-continuity";
+use crate::{config::Added, deployment::STANDING};
 
 /// Opens it, if it is not there.
 pub(super) async fn open(store: &(dyn Substrate + 'static), azolla_id: &AzollaId) -> anyhow::Result<Added> {
-    let objective_id = ObjectiveId::new(ID)?;
+    let objective_id = ObjectiveId::new(STANDING)?;
     if store.read().objective(&objective_id).await?.is_some() {
         return Ok(Added::Already);
     }

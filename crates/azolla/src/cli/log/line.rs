@@ -55,6 +55,13 @@ pub(crate) fn words(entry: &JournalEntry) -> String {
     format!("{about} {what}{by}")
 }
 
+/// Returns the first line of a text that says something, cut to what fits beside an id.
+pub(crate) fn first_line(text: &str) -> String {
+    const CHARS_MAX: usize = 100;
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    first.chars().take(CHARS_MAX).collect()
+}
+
 /// Returns the objective that a row is about, where the operator would name it by that.
 pub(crate) fn objective_id(entry: &JournalEntry) -> Option<ObjectiveId> {
     let id = match (entry.step, entry.resource_id.strip_prefix("wo-")) {

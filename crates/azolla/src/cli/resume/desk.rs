@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use azolla_protocol::{
-    AzollaId, JournalEntry, Objective, ObjectiveId, ObjectiveStatus, PauseState, ResourceRef, Timestamp,
-    Workorder,
+    AzollaId, AzollaType, JournalEntry, Objective, ObjectiveId, ObjectiveStatus, PauseState, ResourceRef,
+    Timestamp, Workorder,
 };
 use azolla_substrate::{
     JournalCursor, StoredObjective, StoredWorkorder, StreamState, SubstrateError, SubstrateRead,
 };
 use serde_json::{Value, json};
 
+use super::notes::Notes;
 use crate::{cli::log::line, config::AzollaConfig, deployment::Deployment, failure::sentence, home::Look};
 
 /// One azolla, as the page shows it.
@@ -42,8 +43,8 @@ pub(super) struct Content {
     pub(super) runs: Vec<Run>,
     /// How full the work stream and the desk are.
     pub(super) stream: StreamState,
-    /// Captures that wait for triage.
-    pub(super) captures: usize,
+    /// Notes and what came of them, where there are any to take.
+    pub(super) notes: Option<Notes>,
     /// What happened since the last look.
     pub(super) since: Since,
     /// When the operator last let the repository's file count.
@@ -77,7 +78,9 @@ impl Desk {
     /// Reads one azolla. A store that is away is a line on the page, not its end.
     pub(super) async fn load(deployment: &Deployment, azolla: &AzollaConfig, mark: Mark) -> Self {
         let content = match deployment.open(azolla).await {
-            Ok(store) => Content::read(store.read(), mark).await.map_err(|error| sentence(&error.into())),
+            Ok(store) => Content::read(store.read(), azolla.azolla_type, mark)
+                .await
+                .map_err(|error| sentence(&error.into())),
             Err(error) => Err(sentence(&error)),
         };
         Self { azolla_id: azolla.id.clone(), content }
@@ -107,7 +110,7 @@ impl Desk {
             "pause_states": content.pauses.values().collect::<Vec<_>>(),
             "workorders": running,
             "results_waiting": content.stream.waiting,
-            "captures_pending": content.captures,
+            "notes": content.notes.as_ref().map(Notes::document),
             "last_looked_at": content.since.looked_at,
             "changes": content.since.entries,
         })
@@ -115,7 +118,11 @@ impl Desk {
 }
 
 impl Content {
-    async fn read(read: &dyn SubstrateRead, mark: Mark) -> Result<Self, SubstrateError> {
+    async fn read(
+        read: &dyn SubstrateRead,
+        azolla_type: AzollaType,
+        mark: Mark,
+    ) -> Result<Self, SubstrateError> {
         let now = read.now().await?;
         let stream = read.stream().await?;
         let pauses = read.current_pause_states().await?;
@@ -127,7 +134,10 @@ impl Content {
             open,
             pauses,
             runs: runs(read, now).await?,
-            captures: read.pending_captures(u64::MAX, LISTED_MAX).await?.len(),
+            notes: match azolla_type {
+                AzollaType::TaskMgmt => Some(Notes::read(read).await?),
+                AzollaType::CodePatch => None,
+            },
             since: since(read, mark.look).await?,
             trusted_at: mark.trusted_at,
         })

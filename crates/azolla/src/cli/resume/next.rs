@@ -1,8 +1,14 @@
-//! The next actions, in order: results first, then what is stuck, then what only needs a yes.
+//! The next actions, in order: what is overdue, then results, then what is stuck, then what only needs a yes.
 
-use azolla_protocol::{AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseState, Timestamp, lifecycle};
+use azolla_protocol::{
+    AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, lifecycle,
+};
+use azolla_substrate::DeadlinePause;
 
-use super::desk::{Content, Desk};
+use super::{
+    desk::{Content, Desk},
+    notes::{self, Notes},
+};
 use crate::cli::actions;
 
 /// One thing for the operator to do.
@@ -24,18 +30,93 @@ pub(super) struct Action {
     pub(super) by_hand: Option<String>,
     /// Whether it passed its gate and completion is not confirmed (S-2).
     pub(super) unconfirmed: bool,
+    /// Whether it should have moved by now (7.4).
+    pub(super) overdue: bool,
     rank: (u8, u8, u8),
 }
+
+/// What comes before what.
+const RESULT: u8 = 0;
+const STUCK: u8 = 1;
+const YES: u8 = 2;
 
 /// Returns everything that needs the operator, the most important first.
 pub(super) fn actions(desks: &[Desk]) -> Vec<Action> {
     let mut actions: Vec<_> = desks
         .iter()
         .filter_map(|desk| Some((&desk.azolla_id, desk.content.as_ref().ok()?)))
-        .flat_map(|(azolla_id, content)| of(azolla_id, content))
+        .flat_map(|(azolla_id, content)| {
+            let notes = content.notes.iter().flat_map(|notes| of_notes(azolla_id, content, notes));
+            of(azolla_id, content).into_iter().chain(notes)
+        })
         .collect();
-    actions.sort_by_key(|action| action.rank);
+    for action in &mut actions {
+        action.overdue = notes::is_overdue(desks, &action.azolla_id, &action.objective_id);
+    }
+    let unlisted = notes::still_overdue(desks).filter(|deadline| {
+        let pause = &deadline.pause;
+        !actions.iter().any(|a| a.azolla_id == pause.azolla_id && a.objective_id == pause.objective_id)
+    });
+    let unlisted: Vec<_> = unlisted.filter_map(|deadline| overdue(desks, deadline)).collect();
+    actions.extend(unlisted);
+    actions.sort_by_key(|action| (!action.overdue, action.rank));
     actions
+}
+
+/// What should have moved and needs nothing else of the operator: it waits, or it is elsewhere.
+fn overdue(desks: &[Desk], deadline: &DeadlinePause) -> Option<Action> {
+    let pause = &deadline.pause;
+    let (text, command) = actions::split(pause.prioritized_actions.first()?)?;
+    let desk = desks.iter().find(|desk| desk.azolla_id == pause.azolla_id);
+    let title = desk.and_then(|desk| desk.content.as_ref().ok()?.title(&pause.objective_id));
+    Some(Action {
+        title: title.unwrap_or(pause.azolla_id.as_str()).to_owned(),
+        overdue: true,
+        rank: (YES, 2, deadline.urgency),
+        ..plain(&pause.azolla_id, &pause.objective_id, text, command)
+    })
+}
+
+fn plain(azolla_id: &AzollaId, objective_id: &ObjectiveId, text: &str, command: &str) -> Action {
+    Action {
+        azolla_id: azolla_id.clone(),
+        objective_id: objective_id.clone(),
+        title: String::new(),
+        text: text.to_owned(),
+        command: command.to_owned(),
+        then: None,
+        by_hand: None,
+        unconfirmed: false,
+        overdue: false,
+        rank: (YES, 2, 4),
+    }
+}
+
+/// What came of notes: candidates to choose from, and what could not be done.
+fn of_notes(azolla_id: &AzollaId, content: &Content, notes: &Notes) -> Vec<Action> {
+    // Everything here is about the standing objective, which its pause_states name.
+    let Some((standing, pause)) = content.pauses.iter().next() else { return Vec::new() };
+    let mut found = Vec::new();
+    let is_stuck =
+        matches!(pause.reason, PauseReason::GateFailed | PauseReason::BudgetExhausted | PauseReason::Blocked);
+    let said = pause.prioritized_actions.first().and_then(|action| actions::split(action));
+    if let (true, Some((text, command))) = (is_stuck, said) {
+        let title = if notes.held > 0 { "notes that could not be triaged" } else { "notes and orientation" };
+        let rank = (STUCK, 2, 3);
+        found.push(Action { title: title.to_owned(), rank, ..plain(azolla_id, standing, text, command) });
+    } else if notes.held > 0 {
+        let title = "notes that could not be triaged".to_owned();
+        let action = plain(azolla_id, standing, "Try again", "azolla triage retry");
+        found.push(Action { title, rank: (STUCK, 2, 3), ..action });
+    }
+    if let Some(first) = &notes.candidate {
+        let text = match notes.candidates {
+            1 => "Choose what becomes of a candidate".to_owned(),
+            count => format!("Choose what becomes of {count} candidates, the first"),
+        };
+        found.push(Action { title: first.clone(), ..plain(azolla_id, standing, &text, "azolla triage") });
+    }
+    found
 }
 
 fn of(azolla_id: &AzollaId, content: &Content) -> Vec<Action> {
@@ -54,6 +135,7 @@ fn of(azolla_id: &AzollaId, content: &Content) -> Vec<Action> {
             then,
             by_hand: pause.filter(|_| is_done).and_then(actions::by_hand).map(str::to_owned),
             unconfirmed: is_done,
+            overdue: false,
             rank: (kind, objective.importance, objective.urgency),
         })
     };
@@ -81,20 +163,20 @@ fn needed(
             // The pause_state says it best: "words: azolla …".
             let said = pause.and_then(|pause| actions::split(pause.prioritized_actions.first()?));
             match said {
-                Some((text, command)) => one(0, text, command.to_owned()),
-                None => one(0, "Review the result", format!("azolla review {id}")),
+                Some((text, command)) => one(RESULT, text, command.to_owned()),
+                None => one(RESULT, "Review the result", format!("azolla review {id}")),
             }
         }
         ObjectiveStatus::Blocked => Some(blocked(objective, pause, trusted_at)),
         ObjectiveStatus::New if objective.acceptance_criteria.trim().is_empty() => {
             let command =
                 format!("azolla objective edit {id} --criteria \"what has to hold when it is done\"");
-            one(2, "Say when it is done", command)
+            one(YES, "Say when it is done", command)
         }
         ObjectiveStatus::New if lifecycle::has_open_blocker(objective) => {
-            one(2, "See what it waits for", format!("azolla objective show {id}"))
+            one(YES, "See what it waits for", format!("azolla objective show {id}"))
         }
-        ObjectiveStatus::New => one(2, "Let it run", format!("azolla objective approve {id}")),
+        ObjectiveStatus::New => one(YES, "Let it run", format!("azolla objective approve {id}")),
         ObjectiveStatus::Todo | ObjectiveStatus::InProgress => None,
     }
 }
@@ -108,7 +190,7 @@ fn blocked(objective: &Objective, pause: Option<&PauseState>, trusted_at: Option
     };
     if pause.is_some_and(is_trusted_since) {
         let text = "Run it again, .azolla.toml is trusted now".to_owned();
-        return Needed { kind: 1, text, command: then, then: None };
+        return Needed { kind: STUCK, text, command: then, then: None };
     }
     let first = pause.and_then(|pause| pause.prioritized_actions.first());
     let (text, command) = match first.map(|action| (action, actions::split(action))) {
@@ -122,7 +204,7 @@ fn blocked(objective: &Objective, pause: Option<&PauseState>, trusted_at: Option
     };
     // One command may be the whole way already.
     let then = (!command.ends_with(&then)).then_some(then);
-    Needed { kind: 1, text, command, then }
+    Needed { kind: STUCK, text, command, then }
 }
 
 /// The title follows, so the word that led to the command goes.

@@ -1,11 +1,12 @@
 //! The resume page in words.
 
-use azolla_protocol::{AzollaType, ObjectiveStatus, Timestamp, limits};
+use azolla_protocol::{AzollaId, AzollaType, ObjectiveStatus, Timestamp, limits};
 
 use super::{
     desk::{Content, Desk},
     next::{self, Action},
-    spending::{NextStep, Spending},
+    notes::Notes,
+    spending::{Held, NextStep, Spending},
 };
 use crate::{
     cli::log::line,
@@ -51,7 +52,15 @@ fn add_actions(page: &mut Page, actions: &[Action]) {
     page.heading(if actions.len() == 1 { "Waiting for you" } else { "Waiting for you, first things first" });
     for (number, action) in actions.iter().take(ACTIONS_MAX).enumerate() {
         page.add(PLAIN, &format!("  {}. {}: ", number + 1, action.text)).add(STRONG, &action.title);
-        page.line(FAINT, if action.unconfirmed { "  (awaiting confirmation)" } else { "" });
+        page.line(
+            FAINT,
+            match (action.unconfirmed, action.overdue) {
+                (true, false) => "  (awaiting confirmation)",
+                (true, true) => "  (awaiting confirmation, its time is over)",
+                (false, true) => "  (its time is over)",
+                (false, false) => "",
+            },
+        );
         page.command("     ", &action.command);
         if let Some(then) = &action.then {
             page.add(FAINT, "     then: ").command("", then);
@@ -110,8 +119,8 @@ fn add_waiting(page: &mut Page, deployment: &Deployment, desks: &[Desk], spendin
         } else if approved > 0 {
             lines.push((format!("{id}: {approved} approved, next in line"), None));
         }
-        if content.captures > 0 {
-            lines.push((format!("{id}: {} notes not triaged", content.captures), None));
+        if let Some(notes) = &content.notes {
+            add_notes(&mut lines, id, notes, content, review_limit, spending.held(id));
         }
     }
     if !lines.is_empty() {
@@ -124,6 +133,35 @@ fn add_waiting(page: &mut Page, deployment: &Deployment, desks: &[Desk], spendin
             Some(NextStep::Edit(what)) => page.line(PLAIN, &format!("     {what}")),
             None => continue,
         };
+    }
+}
+
+fn add_notes(
+    lines: &mut Vec<(String, Option<NextStep>)>,
+    id: &AzollaId,
+    notes: &Notes,
+    content: &Content,
+    review_limit: u64,
+    held: Option<&Held>,
+) {
+    let untried = notes.pending.saturating_sub(notes.held);
+    let waiting = match untried {
+        1 => "1 note to triage".to_owned(),
+        _ => format!("{untried} notes to triage"),
+    };
+    match (untried, held) {
+        (0, _) => {}
+        _ if review_limit > 0 && content.stream.waiting >= review_limit => {
+            lines.push((format!("{id}: {waiting}, held back until candidates are settled"), None));
+        }
+        (_, Some(held)) => lines.push((format!("{id}: {waiting}, held back {}", held.until_and_why()), None)),
+        (_, None) => {
+            let command = NextStep::Type("azolla triage --now".to_owned());
+            lines.push((format!("{id}: {waiting}"), Some(command)));
+        }
+    }
+    for remark in &notes.remarks {
+        lines.push((format!("{id}: at the last orientation: {remark}"), None));
     }
 }
 

@@ -44,9 +44,11 @@ impl Spending {
     pub(super) fn read(home: &Home, deployment: &Deployment) -> Self {
         let now = SystemClock.now();
         let held = deployment.config.azollas.iter().filter_map(|azolla| {
-            let provider = deployment.provider_name(azolla).ok()?.to_owned();
-            let waiting = ledger::waiting(home, &deployment.config.limits, &provider, now).ok()??;
-            Some((azolla.id.to_string(), Held { provider, waiting }))
+            let held = deployment.provider_names(azolla).into_iter().find_map(|provider| {
+                let waiting = ledger::waiting(home, &deployment.config.limits, provider, now).ok()??;
+                Some(Held { provider: provider.to_owned(), waiting })
+            })?;
+            Some((azolla.id.to_string(), held))
         });
         Self { today: ledger::spent_today(home, now).unwrap_or_default(), held: held.collect() }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use azolla_control_plane::WorkerContext;
-use azolla_protocol::{AzollaType, WorkerRole};
+use azolla_protocol::WorkerRole;
 use tokio::sync::watch;
 
 use super::progress::{Drawing, Progress};
@@ -19,15 +19,9 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Returns the azollas that have roles to run.
-    pub(crate) fn working(deployment: &Deployment) -> impl Iterator<Item = &AzollaConfig> {
-        let all = deployment.config.azollas.iter();
-        all.filter(|azolla| azolla.azolla_type == AzollaType::CodePatch)
-    }
-
     /// Opens `azollas`, with all of their roles or those of `roles` that they have.
     pub(crate) async fn open(
-        deployment: &Deployment,
+        deployment: &Arc<Deployment>,
         azollas: Vec<&AzollaConfig>,
         roles: Option<&[WorkerRole]>,
         stopping: &watch::Receiver<bool>,

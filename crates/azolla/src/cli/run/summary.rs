@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use azolla_control_plane::WorkerContext;
 use azolla_protocol::{
-    Clock, FailureKind, ObjectiveStatus, PauseReason, PauseState, Timestamp, Wait, WaitSource,
+    Clock, FailureKind, ObjectiveStatus, ObjectiveType, PauseReason, PauseState, Timestamp, Wait, WaitSource,
 };
 use azolla_substrate::SystemClock;
 
@@ -15,6 +15,15 @@ use crate::{
     ledger::{self, Waiting, Why},
     screen::{BAD, FAINT, GOOD, PLAIN, Page, day_and_time},
 };
+
+/// What is told at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tell {
+    /// Everything that paused.
+    All,
+    /// What did not go well: the rest is shown by whoever asked for it.
+    Failures,
+}
 
 /// What a run began with.
 pub(super) struct Summary {
@@ -39,7 +48,7 @@ impl Summary {
     }
 
     /// Shows where everything paused since then, and what waits for a cap or a quota.
-    pub(super) async fn show(self, deployment: &Deployment) -> anyhow::Result<ExitCode> {
+    pub(super) async fn show(self, deployment: &Deployment, tell: Tell) -> anyhow::Result<ExitCode> {
         let mut page = Page::default();
         let mut codes = Vec::new();
         for (context, begun) in &self.contexts {
@@ -50,8 +59,15 @@ impl Summary {
                 }
                 let Some(stored) = read.objective(&pause.objective_id).await? else { continue };
                 let objective = stored.objective;
+                let is_standing = objective.objective_type == ObjectiveType::Standing;
+                let is_good = objective.status == ObjectiveStatus::Done
+                    || (is_standing && pause.reason == PauseReason::RunComplete);
+                if is_good && tell == Tell::Failures {
+                    continue;
+                }
                 let (style, word) = match (objective.status, pause.reason) {
                     (ObjectiveStatus::Done, _) => (GOOD, "passed"),
+                    _ if is_good => (GOOD, "done"),
                     (_, PauseReason::BudgetExhausted) => (BAD, "over its budget"),
                     (_, PauseReason::GateFailed) => (BAD, "failed its gate"),
                     (_, PauseReason::RunComplete | PauseReason::Blocked) => (BAD, "blocked"),
@@ -60,7 +76,7 @@ impl Summary {
                 for action in &pause.prioritized_actions {
                     page.line(FAINT, &format!("  {action}"));
                 }
-                if objective.status == ObjectiveStatus::Blocked {
+                if objective.status == ObjectiveStatus::Blocked || (is_standing && !is_good) {
                     codes.push(match pause.reason {
                         _ if waits_for_cap(context, &pause).await? => BUDGET_EXHAUSTED,
                         PauseReason::GateFailed => GATE_FAILED,

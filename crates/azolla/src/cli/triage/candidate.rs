@@ -93,7 +93,7 @@ impl Listed {
         facts.extend(candidate.suggested_azolla_id.as_ref().map(|id| format!("for {id}")));
         facts.extend(candidate.urgency.map(|urgency| format!("urgency {urgency}")));
         facts.extend(candidate.due.as_ref().map(|due| format!("due {due}")));
-        facts.extend(self.resolution.as_ref().map(|resolution| outcome(resolution)));
+        facts.extend(self.resolution.as_ref().map(outcome));
         page.line(FAINT, &format!("  {}", facts.join(", ")));
         page.block("  ", PLAIN, &candidate.acceptance_criteria);
         for ambiguity in &candidate.ambiguities {
@@ -115,7 +115,7 @@ pub(super) fn outcome(resolution: &CandidateResolution) -> String {
 
 /// Takes an output apart.
 pub(super) fn listed(found: TriageOutput) -> impl Iterator<Item = Listed> {
-    let TriageOutput { bundle, resolutions } = found;
+    let TriageOutput { output: bundle, resolutions } = found;
     let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
     let candidates = content.map(|content| content.candidates).unwrap_or_default();
     (0..).zip(candidates).map(move |(index, candidate)| Listed {
@@ -178,7 +178,7 @@ pub(super) async fn all(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>>
     let mut after: Option<OutputBundle> = None;
     loop {
         let page = read.triage_outputs(after.as_ref(), PAGE).await?;
-        after = page.last().map(|output| output.bundle.clone());
+        after = page.last().map(|found| found.output.clone());
         let is_last = (page.len() as u64) < PAGE;
         found.extend(page.into_iter().flat_map(listed));
         if is_last {

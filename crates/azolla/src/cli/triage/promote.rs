@@ -88,8 +88,7 @@ impl Promote {
             base_branch: target.base_branch.as_deref().unwrap_or_default(),
             edits,
         };
-        let id =
-            step(&found, async |operator| operator.promote(&found.listed.id, &promotion).await).await?;
+        let id = step(&found, async |operator| operator.promote(&found.listed.id, &promotion).await).await?;
         if let Some(edited) = edited {
             edited.done();
         }

@@ -52,3 +52,6 @@ impl Default for HttpConfig {
         Self { listen: LISTEN_DEFAULT, tls: None, allow_insecure: false, hosts: Vec::new() }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,3 +81,6 @@ impl Home {
         Ok(exposures)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ pub(super) enum Operation {
     Azollas,
     Objectives,
     Objective,
+    Candidates,
     RequestManifest,
     LatestManifest,
     Health,
@@ -66,13 +67,14 @@ const QUERY_BYTES_MAX: usize = 64 * 1024;
 const CAPTURE_BYTES_MAX: usize = 6 * 1024 * 1024 + 16 * 1024;
 
 impl Operation {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::QuerySubstrate,
         Self::Capture,
         Self::Resume,
         Self::Azollas,
         Self::Objectives,
         Self::Objective,
+        Self::Candidates,
         Self::RequestManifest,
         Self::LatestManifest,
         Self::Health,
@@ -163,6 +165,14 @@ impl Operation {
                 "An objective, its current pause_state and its runs.",
                 Access::Operator,
                 ok("The objective.", "objective_page"),
+            ),
+            Self::Candidates => plain(
+                get,
+                "/v1/azollas/{azolla_id}/candidates",
+                "listCandidates",
+                "What triage made of notes and nobody has resolved yet, oldest first.",
+                Access::Operator,
+                ok("The open candidates of the oldest 100 triages that have any.", "candidates"),
             ),
             Self::RequestManifest => plain(
                 post,

@@ -2,8 +2,8 @@
 //! given on the command line (T27).
 
 use axum::http::StatusCode;
-use azolla_protocol::{AzollaId, AzollaType, ObjectiveId, ObjectiveStatus};
-use azolla_substrate::{ObjectiveFilter, SubstrateError, SubstrateRead};
+use azolla_protocol::{AzollaId, AzollaType, ObjectiveId, ObjectiveStatus, content::TriageContent};
+use azolla_substrate::{ObjectiveFilter, SubstrateError, SubstrateRead, TriageOutput};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -117,6 +117,30 @@ async fn objective_page(read: &dyn SubstrateRead, id: &ObjectiveId) -> Result<Op
     };
     let runs = read.runs_of(id).await?;
     Ok(Some(json!({"objective": stored.objective, "pause_state": pause, "runs": runs})))
+}
+
+/// Lists what triage made of notes and nobody has resolved yet (TF-8).
+pub(super) async fn candidates(app: &App, call: &Call) -> Result<Reply, ApiError> {
+    let azolla = named(app, call)?;
+    let store = app.store(azolla).await?;
+    let found = store.read().open_candidates(PAGE_DEFAULT).await;
+    let found = found.map_err(|error| app.failed("candidates", error))?;
+    let candidates: Vec<_> = found.iter().flat_map(open).collect();
+    Ok(Reply::json(StatusCode::OK, &json!({"candidates": candidates})))
+}
+
+/// Returns the candidates of a triage that have no resolution. A bundle that passed its gate has content that reads.
+fn open(triage: &TriageOutput) -> Vec<Value> {
+    let content: Option<TriageContent> = serde_json::from_str(&triage.output.content).ok();
+    let candidates = content.into_iter().flat_map(|content| content.candidates).zip(0_u64..);
+    let is_open = |index: u64| !triage.resolutions.iter().any(|known| known.candidate_index == index);
+    candidates
+        .filter(|(_, index)| is_open(*index))
+        .map(|(candidate, index)| {
+            json!({"output_id": triage.output.output_id, "candidate_index": index,
+                   "created_at": triage.output.created_at, "candidate": candidate})
+        })
+        .collect()
 }
 
 /// Asks for orientation. One that is asked for and not yet worked on is enough (MF-1).

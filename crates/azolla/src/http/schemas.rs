@@ -1,7 +1,9 @@
 //! The schemas of the interface: those of the artifacts, as the protocol has them, and a few of our own. Bodies are
 //! checked against the very ones that the OpenAPI document shows.
 
-use azolla_protocol::{ArtifactKind, AzollaType, DocumentSchema, ObjectiveStatus, PauseReason};
+use azolla_protocol::{
+    ArtifactKind, AzollaType, DocumentSchema, ObjectiveStatus, PauseReason, content::triage_content_schema,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -104,6 +106,12 @@ fn own() -> Map<String, Value> {
         "objective_page": object(&["objective", "pause_state", "runs"],
             json!({"objective": reference("objective"), "pause_state": or_null("pause_state"),
                    "runs": list("run_record")})),
+        "capture_id": id("cap"),
+        "candidates": object(&["candidates"], json!({"candidates": list("open_candidate")})),
+        "open_candidate": object(&["output_id", "candidate_index", "created_at", "candidate"],
+            json!({"output_id": id("out"), "candidate_index": {"type": "integer", "minimum": 0},
+                   "created_at": {"type": "string", "format": "date-time"}, "candidate": reference("candidate")})),
+        "candidate": candidate(),
         "manifest_request": object(&["event_id"], json!({"event_id": id("evt")})),
         "health": object(&["status", "version"], json!({"status": {"const": "ok"}, "version": {"type": "string"}})),
         "openapi": {"type": "object", "required": ["openapi", "info", "paths"]},
@@ -114,6 +122,13 @@ fn own() -> Map<String, Value> {
         Value::Object(schemas) => schemas,
         _ => Map::new(),
     }
+}
+
+/// Returns the schema of one candidate, out of that of a triage's content.
+fn candidate() -> Value {
+    let mut schema = triage_content_schema()["properties"]["candidates"]["items"].clone();
+    schema["properties"]["capture_ids"]["items"] = json!({"$ref": "#/components/schemas/capture_id"});
+    schema
 }
 
 /// Returns the schema of an artifact, with its references as they go in the OpenAPI document.

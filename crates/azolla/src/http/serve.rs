@@ -195,6 +195,7 @@ async fn handle(
         Operation::Azollas => Ok(operator::azollas(app)),
         Operation::Objectives => operator::objectives(app, &call).await,
         Operation::Objective => operator::objective(app, &call).await,
+        Operation::Candidates => operator::candidates(app, &call).await,
         Operation::RequestManifest => operator::request_manifest(app, &call).await,
         Operation::LatestManifest => operator::latest_manifest(app, &call).await,
         Operation::Health => Ok(operator::health()),

@@ -3,6 +3,8 @@
 
 use std::{io::Write, os::unix::fs::PermissionsExt};
 
+use azolla_protocol::{AzollaType, CandidateOutcome, OutputId};
+use azolla_testkit::{Backend, TestStore, TriageCycle, store::Place};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,12 +13,13 @@ use crate::{
     world::World,
 };
 
-const OPERATOR_ROUTES: [(&str, &str); 7] = [
+const OPERATOR_ROUTES: [(&str, &str); 8] = [
     ("POST", "/v1/captures"),
     ("GET", "/v1/resume"),
     ("GET", "/v1/azollas"),
     ("GET", "/v1/azollas/az-app/objectives"),
     ("GET", "/v1/azollas/az-app/objectives/obj-1"),
+    ("GET", "/v1/azollas/az-taskmgmt/candidates"),
     ("POST", "/v1/azollas/az-taskmgmt/manifests"),
     ("GET", "/v1/azollas/az-taskmgmt/manifests/latest"),
 ];
@@ -526,6 +529,34 @@ fn the_operator_sees_the_registry_objectives_and_where_things_stand() {
     assert_eq!(get("/v1/azollas/az-taskmgmt/manifests/latest").status, 404);
     let metrics = server.send("GET", "/metrics", &[], "").body;
     assert!(metrics.contains("azolla_workorders_open{azolla_id=\"az-app\"} 0"), "{metrics}");
+}
+
+/// TF-8: those that nobody has resolved, each with what a promotion names.
+#[test]
+fn tf8_open_candidates_are_listed_until_they_are_resolved() {
+    let (world, _) = world();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let id = runtime.block_on(async {
+        let triaged = TestStore::of_type(Backend::Sqlite, AzollaType::TaskMgmt).await;
+        let cycle = TriageCycle::new(&triaged).await;
+        let (_, work_order_id) = cycle.passed(3).await;
+        cycle.resolve(&OutputId::of(&work_order_id), 1, CandidateOutcome::Discarded).await.unwrap();
+        let id = azolla_testkit::store::azolla_id();
+        let Place::File(path, _directory) = triaged.place else { panic!("SQLite is a file") };
+        drop(triaged.store);
+        std::fs::copy(path, world.home().join(format!("azollas/{id}.sqlite"))).unwrap();
+        id
+    });
+    world.configure(&format!("[azolla.{id}]\ntype = \"TASK_MGMT_AZOLLA\""));
+    let server = Server::start(&world);
+    let listed = server.operator("GET", &format!("/v1/azollas/{id}/candidates"), "").json();
+    let listed = listed["candidates"].as_array().unwrap();
+    let indexes: Vec<_> = listed.iter().map(|open| open["candidate_index"].as_u64().unwrap()).collect();
+    assert_eq!(indexes, [0, 2]);
+    assert_eq!(listed[0]["candidate"]["title"], "Round half up");
+    assert!(listed[0]["output_id"].as_str().unwrap().starts_with("out-"));
+    let none = server.operator("GET", "/v1/azollas/az-taskmgmt/candidates", "").json();
+    assert_eq!(none, json!({"candidates": []}));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! test that needs PostgreSQL fails; it is never skipped.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -117,6 +117,34 @@ impl PrivateCluster {
     /// Starts the stopped server again, at the same address, and waits until it answers.
     pub fn restart(&self) -> anyhow::Result<()> {
         self.control(&["start"])
+    }
+
+    /// Lets the server listen on the loopback interface too, and starts it again; returns the port. With a certificate
+    /// and its key, in PEM form, it speaks TLS there and takes nothing else.
+    pub fn listen(&self, tls: Option<(&str, &str)>) -> anyhow::Result<u16> {
+        // Free a moment ago. The socket is named after the port, so only addresses with the port go on from here.
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let mut settings = format!("listen_addresses = '127.0.0.1'\nport = {port}\n");
+        if let Some((certificate, key)) = tls {
+            settings.push_str("ssl = on\n");
+            self.put("server.crt", certificate)?;
+            self.put("server.key", key)?;
+            self.put("pg_hba.conf", "local all all trust\nhostssl all all 127.0.0.1/32 trust\n")?;
+        }
+        let file = self.data.join("postgresql.conf");
+        let before = std::fs::read_to_string(&file).context("the settings of the server")?;
+        self.put("postgresql.conf", &format!("{before}{settings}"))?;
+        self.control(&["restart", "--mode=fast"])?;
+        Ok(port)
+    }
+
+    /// Writes a file as the server's own, which a key has to be.
+    fn put(&self, name: &str, text: &str) -> anyhow::Result<()> {
+        let (path, owner) = (self.data.join(name), std::fs::metadata(&self.data)?);
+        std::fs::write(&path, text).with_context(|| format!("writing {name}"))?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid()))?;
+        Ok(())
     }
 
     fn control(&self, arguments: &[&str]) -> anyhow::Result<()> {

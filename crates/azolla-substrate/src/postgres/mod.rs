@@ -1,6 +1,7 @@
 //! The Substrate in one schema of a PostgreSQL database, for an azolla that several machines share. Claims are
 //! judged by the server's clock; a claim is one round trip and a commit is one more.
 
+mod address;
 mod fault;
 mod flight;
 mod open;
@@ -22,14 +23,14 @@ use tokio::{
     sync::{Notify, mpsc, watch},
     task::AbortHandle,
 };
-use tokio_postgres::Config;
 
 pub use read_only::PostgresReader;
 
 use self::{
+    address::{Address, read_address},
     fault::{Failure, fault},
     flight::{ANSWER_LIMIT, Connection, fly, query, row},
-    open::{Use, make_pool, open_schema, read_address},
+    open::{Use, make_pool, open_schema},
 };
 use crate::{
     claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
@@ -51,7 +52,7 @@ const TRIES_MAX: u32 = 5;
 
 /// The Substrate of one azolla in one schema.
 pub struct PostgresSubstrate {
-    config: Config,
+    address: Address,
     identity: Identity,
     pool: Pool,
     changes: watch::Sender<u64>,
@@ -81,24 +82,24 @@ impl PostgresSubstrate {
         opening: Opening,
         migrations: &[Migration],
     ) -> Result<Self, SubstrateError> {
-        let config = read_address(address)?;
-        let opened = tokio::time::timeout(OPEN_LIMIT, open_schema(&config, azolla_id, &opening, migrations));
+        let address = read_address(address)?;
+        let opened = tokio::time::timeout(OPEN_LIMIT, open_schema(&address, azolla_id, &opening, migrations));
         let identity = opened.await.map_err(|_| late())??;
-        Self::with_pool(config, identity, migrations, Use::Writing)
+        Self::with_pool(address, identity, migrations, Use::Writing)
     }
 
     /// Makes the pool of a schema that has been looked at.
     fn with_pool(
-        config: Config,
+        address: Address,
         identity: Identity,
         migrations: &[Migration],
         used: Use,
     ) -> Result<Self, SubstrateError> {
-        let pool = make_pool(&config, &identity.azolla_id, migrations.len(), used)?;
+        let pool = make_pool(&address, &identity.azolla_id, migrations.len(), used)?;
         let committed = Arc::new(Notify::new());
-        let notifier = wake::notify_others(config.clone(), identity.azolla_id.clone(), committed.clone());
+        let notifier = wake::notify_others(address.clone(), identity.azolla_id.clone(), committed.clone());
         Ok(Self {
-            config,
+            address,
             identity,
             pool,
             changes: watch::channel(0).0,
@@ -260,7 +261,7 @@ impl SubstrateRead for PostgresSubstrate {
     fn changes(&self) -> watch::Receiver<u64> {
         self.listener.get_or_init(|| {
             let azolla_id = self.identity.azolla_id.clone();
-            let listening = wake::listen_to_others(self.config.clone(), azolla_id, self.changes.clone());
+            let listening = wake::listen_to_others(self.address.clone(), azolla_id, self.changes.clone());
             tokio::spawn(listening).abort_handle()
         });
         self.changes.subscribe()

@@ -1,18 +1,16 @@
-//! Opens an azolla's schema on a server: the address, the lock, migrations after a backup, whose Substrate it is.
-
-use std::time::Duration;
+//! Opens an azolla's schema on a server: the lock, migrations after a backup, whose Substrate it is.
 
 use azolla_protocol::AzollaId;
 use deadpool_postgres::{
     Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts,
 };
-use tokio_postgres::{
-    Client, Config, NoTls,
-    config::{Host, SslMode, TargetSessionAttrs},
-    error::SqlState,
-};
+use tokio_postgres::{Client, Config, config::Host, error::SqlState};
 
-use super::{fault::fault, sql};
+use super::{
+    address::{Address, CONNECT_LIMIT},
+    fault::fault,
+    sql,
+};
 use crate::{
     error::SubstrateError,
     migration::{Migration, missing, older},
@@ -26,41 +24,14 @@ const SERVER_VERSION_MIN: i64 = 130_000;
 /// Connections per process: the server shares one sync between those that commit together.
 const CONNECTIONS_MAX: usize = 16;
 
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-
-/// Reads an address and adds what every connection of ours needs.
-pub(super) fn read_address(address: &str) -> Result<Config, SubstrateError> {
-    let mut config: Config = address.parse().map_err(|error: tokio_postgres::Error| {
-        let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        SubstrateError::unusable(
-            format!("the store's address is not a PostgreSQL address: {reason}"),
-            "write it as postgres://user@host/database",
-        )
-    })?;
-    if config.get_ssl_mode() == SslMode::Require {
-        return Err(SubstrateError::unusable(
-            "the store's address asks for TLS, which this version does not speak to PostgreSQL",
-            "connect through a local socket or a tunnel, and leave out sslmode",
-        ));
-    }
-    // Decisions are read from the primary only (R9), and a silent network ends by itself.
-    config
-        .application_name("azolla")
-        .target_session_attrs(TargetSessionAttrs::ReadWrite)
-        .connect_timeout(CONNECT_LIMIT)
-        .tcp_user_timeout(Duration::from_secs(15))
-        .keepalives_idle(Duration::from_secs(30));
-    Ok(config)
-}
-
 /// Connects, brings the schema up to the newest of `migrations`, and returns whose it is.
 pub(super) async fn open_schema(
-    config: &Config,
+    address: &Address,
     azolla_id: &AzollaId,
     opening: &Opening,
     migrations: &[Migration],
 ) -> Result<Identity, SubstrateError> {
-    let client = connect(config).await?;
+    let client = connect(address).await?;
     check_server(&client).await?;
     // One transaction: a crash anywhere leaves what was there before. Dropping the client rolls back.
     run(&client, sql::LIMITS).await?;
@@ -76,12 +47,12 @@ pub(super) async fn open_schema(
 
 /// Looks whether the schema is there, at the newest of `migrations`, and belongs to `expected`. Writes nothing.
 pub(super) async fn check_readable(
-    config: &Config,
+    address: &Address,
     expected: &Identity,
     migrations: &[Migration],
 ) -> Result<(), SubstrateError> {
     let azolla_id = &expected.azolla_id;
-    let client = connect(config).await?;
+    let client = connect(address).await?;
     check_server(&client).await?;
     run(&client, sql::READ_ONLY).await?;
     if client.query_opt(sql::FIND_VERSION, &[&azolla_id.as_str()]).await.map_err(fault)?.is_none() {
@@ -96,8 +67,9 @@ pub(super) async fn check_readable(
 }
 
 /// Opens one connection whose messages a task carries until it is dropped.
-pub(super) async fn connect(config: &Config) -> Result<Client, SubstrateError> {
-    let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(config, error))?;
+pub(super) async fn connect(address: &Address) -> Result<Client, SubstrateError> {
+    let connected = address.config.connect(address.tls.clone()).await;
+    let (client, connection) = connected.map_err(|error| unreachable(&address.config, error))?;
     tokio::spawn(connection);
     Ok(client)
 }
@@ -113,7 +85,7 @@ pub(super) enum Use {
 
 /// The pool of connections into one azolla's schema.
 pub(super) fn make_pool(
-    config: &Config,
+    address: &Address,
     azolla_id: &AzollaId,
     version: usize,
     used: Use,
@@ -129,7 +101,7 @@ pub(super) fn make_pool(
     let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let limits =
         Timeouts { wait: Some(CONNECT_LIMIT), create: Some(CONNECT_LIMIT), recycle: Some(CONNECT_LIMIT) };
-    Pool::builder(Manager::from_config(config.clone(), NoTls, fast))
+    Pool::builder(Manager::from_config(address.config.clone(), address.tls.clone(), fast))
         .max_size(CONNECTIONS_MAX)
         // The last one used is the one whose statements are prepared and whose server process is warm.
         .queue_mode(QueueMode::Lifo)
@@ -143,6 +115,9 @@ pub(super) fn make_pool(
 fn unreachable(config: &Config, error: tokio_postgres::Error) -> SubstrateError {
     if error.code().is_some() {
         return fault(error);
+    }
+    if let Some(problem) = tls_problem(&error) {
+        return problem;
     }
     let hosts = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),
@@ -158,6 +133,28 @@ fn unreachable(config: &Config, error: tokio_postgres::Error) -> SubstrateError 
         ),
         "start the server, or correct the store's address",
     )
+}
+
+/// Reads why the two did not come to an encrypted connection.
+fn tls_problem(error: &tokio_postgres::Error) -> Option<SubstrateError> {
+    let source = std::error::Error::source(error)?;
+    if source.to_string() == "server does not support TLS" {
+        return Some(SubstrateError::unusable(
+            "the server of the store has no TLS",
+            "turn it on there, or say ?sslmode=disable in the store's address if nobody else is on the network between",
+        ));
+    }
+    let cause = source.downcast_ref::<std::io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(match cause {
+        rustls::Error::InvalidCertificate(_) => SubstrateError::unusable(
+            format!("the certificate of the store's server is not valid for it: {cause}"),
+            "name its authority, or the certificate itself, in the store's address: ?sslrootcert=/path/to/ca.crt",
+        ),
+        _ => SubstrateError::unusable(
+            format!("no TLS with the server of the store: {cause}"),
+            "correct its settings, or the store's address",
+        ),
+    })
 }
 
 async fn check_server(client: &Client) -> Result<(), SubstrateError> {

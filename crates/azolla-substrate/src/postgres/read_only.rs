@@ -5,8 +5,10 @@ use azolla_protocol::{JournalEntry, Timestamp};
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    OPEN_LIMIT, PostgresSubstrate, late,
-    open::{Use, check_readable, read_address},
+    OPEN_LIMIT, PostgresSubstrate,
+    address::read_address,
+    late,
+    open::{Use, check_readable},
 };
 use crate::{
     error::SubstrateError,
@@ -22,10 +24,10 @@ pub struct PostgresReader(PostgresSubstrate);
 impl PostgresReader {
     /// Opens the schema of this azolla, which has to be there, at this program's version.
     pub async fn open(address: &str, identity: &Identity) -> Result<Self, SubstrateError> {
-        let config = read_address(address)?;
-        let checked = tokio::time::timeout(OPEN_LIMIT, check_readable(&config, identity, MIGRATIONS));
+        let address = read_address(address)?;
+        let checked = tokio::time::timeout(OPEN_LIMIT, check_readable(&address, identity, MIGRATIONS));
         checked.await.map_err(|_| late())??;
-        PostgresSubstrate::with_pool(config, identity.clone(), MIGRATIONS, Use::Reading).map(Self)
+        PostgresSubstrate::with_pool(address, identity.clone(), MIGRATIONS, Use::Reading).map(Self)
     }
 }
 

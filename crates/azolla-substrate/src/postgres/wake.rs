@@ -5,9 +5,9 @@ use std::{future::poll_fn, sync::Arc, time::Duration};
 
 use azolla_protocol::AzollaId;
 use tokio::sync::{Notify, watch};
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Client};
 
-use super::{open::connect, sql};
+use super::{address::Address, open::connect, sql};
 
 /// At most one NOTIFY in this time: commits in between share the next one.
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
@@ -16,7 +16,7 @@ const RECONNECT_FIRST: Duration = Duration::from_millis(250);
 const RECONNECT_MAX: Duration = Duration::from_secs(30);
 
 /// Tells other processes of every commit that `committed` signals, until it is aborted.
-pub(super) async fn notify_others(config: Config, azolla_id: AzollaId, committed: Arc<Notify>) {
+pub(super) async fn notify_others(address: Address, azolla_id: AzollaId, committed: Arc<Notify>) {
     let mut kept: Option<Client> = None;
     let mut pace = tokio::time::interval(NOTIFY_EVERY);
     pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -25,7 +25,7 @@ pub(super) async fn notify_others(config: Config, azolla_id: AzollaId, committed
         pace.tick().await;
         let client = match kept.take() {
             Some(client) => client,
-            None => match connect(&config).await {
+            None => match connect(&address).await {
                 Ok(client) if client.batch_execute(sql::NOTIFIER_SESSION).await.is_ok() => client,
                 // Others fall back to polling; the next commit tries again.
                 _ => continue,
@@ -39,10 +39,10 @@ pub(super) async fn notify_others(config: Config, azolla_id: AzollaId, committed
 
 /// Counts `changes` up whenever another process says so, until it is aborted. After an outage it counts up once,
 /// because notices sent meanwhile are lost.
-pub(super) async fn listen_to_others(config: Config, azolla_id: AzollaId, changes: watch::Sender<u64>) {
+pub(super) async fn listen_to_others(address: Address, azolla_id: AzollaId, changes: watch::Sender<u64>) {
     let mut pause = RECONNECT_FIRST;
     loop {
-        if listen_once(&config, &azolla_id, &changes).await {
+        if listen_once(&address, &azolla_id, &changes).await {
             pause = RECONNECT_FIRST;
         }
         let _ = tokio::time::timeout(pause, std::future::pending::<()>()).await;
@@ -51,8 +51,10 @@ pub(super) async fn listen_to_others(config: Config, azolla_id: AzollaId, change
 }
 
 /// Listens until the connection ends; returns whether it ever stood.
-async fn listen_once(config: &Config, azolla_id: &AzollaId, changes: &watch::Sender<u64>) -> bool {
-    let Ok((client, mut connection)) = config.connect(NoTls).await else { return false };
+async fn listen_once(address: &Address, azolla_id: &AzollaId, changes: &watch::Sender<u64>) -> bool {
+    let Ok((client, mut connection)) = address.config.connect(address.tls.clone()).await else {
+        return false;
+    };
     let (sender, mut messages) = tokio::sync::mpsc::unbounded_channel();
     let carrier = tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {

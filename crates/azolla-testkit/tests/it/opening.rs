@@ -2,6 +2,7 @@
 
 mod outage;
 mod place;
+mod tls;
 
 use std::sync::Arc;
 

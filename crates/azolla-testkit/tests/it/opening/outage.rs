@@ -32,17 +32,6 @@ async fn an_address_that_is_none_is_refused() {
 }
 
 #[tokio::test]
-async fn an_address_that_asks_for_tls_is_refused() {
-    let database = fresh_database().await.unwrap();
-    let text = refusal(open(&format!("{}?sslmode=require", database.url())).await);
-    assert_eq!(
-        text,
-        "the store's address asks for TLS, which this version does not speak to PostgreSQL; \
-         connect through a local socket or a tunnel, and leave out sslmode"
-    );
-}
-
-#[tokio::test]
 async fn an_unknown_database_is_named_as_the_problem() {
     let database = fresh_database().await.unwrap();
     let (server, _) = database.url().rsplit_once('/').unwrap();

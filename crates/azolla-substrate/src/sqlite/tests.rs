@@ -95,6 +95,7 @@ const PLANNED: &[(&str, &[&str])] = &[
     (tasks::CAPTURES, &["sqlite_autoindex_capture_buffer_1"]),
     (tasks::CAPTURES_PENDING, &["capture_pending"]),
     (tasks::COUNT_PENDING, &["capture_pending"]),
+    (tasks::COUNT_OPEN_CANDIDATES, &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["candidate_open", "sqlite_autoindex_output_bundle_1"]),
     (tasks::TRIAGE_OUTPUTS, &["workorder_triage", "sqlite_autoindex_run_record_2"]),
     (tasks::RESOLUTION_OF_OBJECTIVE, &["candidate_promoted"]),

@@ -101,6 +101,12 @@ impl dyn SubstrateRead + '_ {
         found.first().ok_or_else(|| SubstrateError::corrupt("no count"))?.number(0)
     }
 
+    /// Returns how many candidates wait for the operator (O-3).
+    pub async fn count_open_candidates(&self) -> Result<u64, SubstrateError> {
+        let found = self.rows(Statement::new(sql::COUNT_OPEN_CANDIDATES, [])).await?;
+        found.first().ok_or_else(|| SubstrateError::corrupt("no count"))?.number(0)
+    }
+
     /// Returns PENDING captures that are not held and have had fewer than `attempts_max` attempts since the operator
     /// last asked for more, oldest first.
     pub async fn pending_captures(
@@ -197,6 +203,17 @@ impl dyn SubstrateRead + '_ {
             Ok(Snooze { azolla_id: row.parsed(0)?, objective_id: row.parsed(1)?, until: row.parsed(2)? })
         };
         self.many(Statement::new(sql::SNOOZES, [now.into()]), read).await
+    }
+
+    /// Returns until when the deadline of an objective was moved, if it ever was; that may be over (D-1).
+    pub async fn snooze(
+        &self,
+        azolla_id: &AzollaId,
+        objective_id: &ObjectiveId,
+    ) -> Result<Option<Timestamp>, SubstrateError> {
+        let values = [azolla_id.as_str().into(), objective_id.as_str().into()];
+        let found = self.rows(Statement::new(sql::SNOOZE_OF, values)).await?;
+        found.first().map(|row| row.parsed(0)).transpose()
     }
 
     /// Returns the latest deadline of an objective, here or in another azolla, that was recorded here.

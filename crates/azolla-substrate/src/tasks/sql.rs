@@ -124,6 +124,8 @@ pub(crate) const CAPTURES_PENDING: &str = concat!(
       ORDER BY created_at DESC, capture_id DESC LIMIT $2"
 );
 
+pub(crate) const COUNT_OPEN_CANDIDATES: &str = "SELECT COUNT(*) FROM candidate WHERE open = 1";
+
 pub(crate) const COUNT_PENDING: &str = "SELECT COUNT(*) FROM capture_buffer WHERE status = 'PENDING'";
 
 pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
@@ -165,6 +167,8 @@ pub(crate) const LATEST_MANIFEST_EVENT: &str = concat!(
 
 pub(crate) const SNOOZES: &str = "
     SELECT azolla_id, objective_id, until FROM snooze WHERE until > $1 ORDER BY until, azolla_id, objective_id";
+
+pub(crate) const SNOOZE_OF: &str = "SELECT until FROM snooze WHERE azolla_id = $1 AND objective_id = $2";
 
 pub(crate) const LATEST_DEADLINE: &str = "
     SELECT document, pause_key, urgency FROM pause_state

@@ -29,6 +29,7 @@ on_both_backends! {
         cycle.resolve(second, 0, CandidateOutcome::Promoted).await.unwrap();
         let open = world.read().open_candidates(10).await.unwrap();
         assert_eq!(ids(&open), [first.clone(), last.clone()]);
+        assert_eq!(world.read().count_open_candidates().await.unwrap(), 2);
         let resolved: Vec<_> = open.iter().map(|found| found.resolutions.len()).collect();
         assert_eq!(resolved, [1, 0]);
         assert_eq!(open[0].resolutions, world.read().resolutions_of(first).await.unwrap());

@@ -123,6 +123,10 @@ on_both_backends! {
         assert_eq!(world.read().snoozes().await.unwrap().len(), 2);
         world.advance(1).await;
         assert_eq!(world.read().snoozes().await.unwrap(), live(&[(&first, 20_000)]));
+        // The deadline that was moved stays where it was moved to.
+        let read = world.read();
+        assert_eq!(read.snooze(&source(), &second).await.unwrap(), Some(now.plus_ms(9_000)));
+        assert_eq!(read.snooze(&azolla_id(), &second).await.unwrap(), None);
         snooze(&first, 0).await;
         assert_eq!(world.read().snoozes().await.unwrap(), []);
         let journal = world.read().journal_of(first.as_str()).await.unwrap();

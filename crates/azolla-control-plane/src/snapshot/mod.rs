@@ -4,6 +4,7 @@ mod class;
 mod contents;
 pub(crate) mod form;
 mod listing;
+pub mod manifest;
 mod nearness;
 pub mod patch;
 mod query;

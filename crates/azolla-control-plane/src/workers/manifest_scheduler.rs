@@ -1,8 +1,220 @@
-//! Manifest Scheduler Worker: one MANIFEST_REQUESTED becomes one workorder (MF-1 to MF-4).
+//! Manifest Scheduler Worker: one MANIFEST_REQUESTED becomes one workorder, or a reason why not (MF-1 to MF-4).
 
-use crate::context::{Tick, WorkerContext, WorkerError};
+mod gathered;
+mod period;
 
-/// One look.
-pub async fn tick(_ctx: &WorkerContext) -> Result<Tick, WorkerError> {
-    Ok(Tick::Idle)
+use azolla_protocol::{
+    Actor, ContextSnapshot, DiazotrophType, EventType, ProcessedReason, ResourceRef, Timestamp, Validated,
+    WorkOrderId, Workorder, WorkorderStatus,
+};
+use azolla_substrate::{
+    Commit, CommitOutcome, PauseKey, Release, StoredEvent, StreamRoom, SubstrateError, Write,
+};
+
+use self::gathered::Gathered;
+pub(super) use self::period::is_overwhelmed;
+use crate::{
+    context::{Tick, WorkerContext, WorkerError},
+    flow::{Flow, TaskMgmtFlow},
+    lease::{self, Claim, Held},
+    pause::manifest::Ending,
+    snapshot::manifest,
+    workers::{CANDIDATES, scheduler::has_schedulable_triage},
+};
+
+/// The work stream of a TASK_MGMT azolla is one wide (W-4). What waits for the operator limits triage, not orientation,
+/// which is about what waits (O-3).
+const ROOM: StreamRoom = StreamRoom { max_concurrent: 1, review_limit: 0 };
+
+/// Emits what the period asks for, then schedules the oldest request that can move.
+pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
+    let Flow::TaskMgmt(flow) = &ctx.flow else { return Ok(Tick::Idle) };
+    let emitted = period::emit_due(ctx).await?;
+    match schedule_oldest(ctx, flow).await? {
+        Tick::Idle => Ok(emitted),
+        tick => Ok(tick),
+    }
+}
+
+async fn schedule_oldest(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tick, WorkerError> {
+    let mut tick = Tick::Idle;
+    let events = ctx.read().unprocessed_events(EventType::ManifestRequested, CANDIDATES).await?;
+    if events.is_empty() || ctx.read().stream().await?.open >= ROOM.max_concurrent {
+        // W-4: while the stream is full, events wait unprocessed and unclaimed.
+        return Ok(tick);
+    }
+    if has_schedulable_triage(ctx).await? {
+        // W-4: triage goes first.
+        return Ok(tick);
+    }
+    if let Some(wait) = ctx.ledger.waits(flow.manifest.provider()) {
+        ctx.show(&flow.standing, format!("waiting: {}", wait.reason), Some(wait.time));
+        return Ok(tick);
+    }
+    for event in events {
+        let resource = ResourceRef::from(&event.event.event_id);
+        if let Some(wait) = ctx.backoff.wait(&resource) {
+            tick = tick.or_wait(wait);
+            continue;
+        }
+        if event.claim_count >= ctx.settings.claims_without_outcome_max {
+            return poison(ctx, flow, &event, resource).await;
+        }
+        let Some(claim) = lease::acquire(ctx, &resource, Actor::ManifestScheduler).await? else {
+            // C-8: on to the next candidate.
+            if let Some(left) = ctx.held_for(&resource, Some(&flow.standing)).await? {
+                tick = tick.or_wait(left);
+            }
+            continue;
+        };
+        return match schedule(ctx, flow, &claim, &event).await {
+            Err(error) if error.is_of_one_resource() => {
+                // It may pass: the claim counts as one without an outcome (W-7), and the event waits a little.
+                lease::release(ctx, &claim, Release::Failed).await?;
+                let wait = ctx.backoff.failed(&resource);
+                ctx.show(&flow.standing, format!("waiting: {error}"), Some(wait));
+                Ok(Tick::Waiting(wait))
+            }
+            scheduled => scheduled,
+        };
+    }
+    Ok(tick)
+}
+
+/// Asking takes long, so it happens under a claim that is held meanwhile (MF-2).
+async fn schedule(
+    ctx: &WorkerContext,
+    flow: &TaskMgmtFlow,
+    claim: &Claim,
+    event: &StoredEvent,
+) -> Result<Tick, WorkerError> {
+    // C-1: eligibility is read again under the claim.
+    let again = ctx.read().event(&event.event.event_id).await?;
+    if again.is_none_or(|again| again.event.processed) {
+        lease::release(ctx, claim, Release::Unused).await?;
+        return Ok(Tick::Advanced);
+    }
+    ctx.show(&flow.standing, "asking the other azollas", Some(ctx.settings.peer_query));
+    let gathered = match lease::hold(ctx, claim, &flow.standing, Gathered::new(ctx, flow)).await {
+        Held::Done(gathered) => gathered?,
+        // Nothing more may be written.
+        Held::Lost => return Ok(Tick::Advanced),
+        Held::Stopping => {
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Tick::Idle);
+        }
+        // Nobody can cancel a standing objective (S-m).
+        Held::Cancelled => return Err(WorkerError::Broken(format!("{} is cancelled", flow.standing))),
+    };
+    let commit = evaluate(ctx, flow, event, &gathered)?;
+    match lease::commit(ctx, claim, commit).await {
+        Ok(CommitOutcome::Done) => ctx.backoff.moved(&claim.grant.fence.resource),
+        // Something else took the place meanwhile: nothing was written, and the event waits for it.
+        Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit | CommitOutcome::Held) => {
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Tick::Idle);
+        }
+        // Taken over, or nobody can say: whoever looks next finds out (C-9).
+        Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Tick::Advanced)
+}
+
+/// Steps 2 to 4: what to commit.
+fn evaluate(
+    ctx: &WorkerContext,
+    flow: &TaskMgmtFlow,
+    event: &StoredEvent,
+    gathered: &Gathered,
+) -> Result<Commit, WorkerError> {
+    if manifest::answered(&gathered.sources, &ctx.identity.azolla_id).is_empty() {
+        let remarks: Vec<String> = gathered
+            .sources
+            .iter()
+            .filter(|source| source.azolla_id != ctx.identity.azolla_id)
+            .map(|source| format!("{}: {}", source.azolla_id, source.remark))
+            .collect();
+        let ending = Ending::NobodyAnswered {
+            remarks: &remarks,
+            captures_pending: gathered.captures_pending,
+            candidates_open: gathered.candidates_open,
+        };
+        return end(ctx, flow, event, ProcessedReason::NoReachableAzollas, &ending, gathered.now);
+    }
+    let snapshot = match manifest::build(&gathered.inputs(ctx, flow, &event.event.event_id)) {
+        Ok(snapshot) => snapshot,
+        Err(too_large) => {
+            let ending = Ending::NoSnapshot {
+                what: &too_large.to_string(),
+                action: "Raise prompt_bytes in [limits] of the configuration, then run: azolla manifest",
+            };
+            return end(ctx, flow, event, ProcessedReason::Blocked, &ending, gathered.now);
+        }
+    };
+    let workorder = workorder(ctx, event, &snapshot, gathered.now);
+    let event_id = event.event.event_id.clone();
+    Ok(Commit::new(ctx.commit_id(), Actor::ManifestScheduler)
+        .with(Write::InsertSnapshot {
+            snapshot: Validated::new(snapshot)?,
+            objective_version: gathered.standing_version,
+        })
+        .with(Write::CreateWorkorder {
+            workorder: Validated::new(workorder)?,
+            event_id: event_id.clone(),
+            room: ROOM,
+        })
+        .with(Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled }))
+}
+
+fn workorder(
+    ctx: &WorkerContext,
+    event: &StoredEvent,
+    snapshot: &ContextSnapshot,
+    now: Timestamp,
+) -> Workorder {
+    Workorder {
+        work_order_id: WorkOrderId::of(&event.event.event_id),
+        objective_id: snapshot.objective_id.clone(),
+        diazotroph_type: DiazotrophType::ManifestBuilder,
+        context_snapshot_id: snapshot.snapshot_id.clone(),
+        branch_name: None,
+        budget_ms: ctx.settings.budget_manifest_ms,
+        status: WorkorderStatus::Created,
+        created_at: now,
+    }
+}
+
+/// Ends an event without a workorder. The standing objective stays as it is; its pause_state says what is next.
+fn end(
+    ctx: &WorkerContext,
+    flow: &TaskMgmtFlow,
+    event: &StoredEvent,
+    reason: ProcessedReason,
+    ending: &Ending<'_>,
+    now: Timestamp,
+) -> Result<Commit, WorkerError> {
+    let event_id = event.event.event_id.clone();
+    let pause = ending.pause(&ctx.identity.azolla_id, &flow.standing, now)?;
+    Ok(Commit::new(ctx.commit_id(), Actor::ManifestScheduler)
+        .with(Write::Pause { key: PauseKey::Event(event_id.clone()), pause })
+        .with(Write::ProcessEvent { event_id, reason }))
+}
+
+/// W-7: too many claims on the event came to nothing.
+async fn poison(
+    ctx: &WorkerContext,
+    flow: &TaskMgmtFlow,
+    event: &StoredEvent,
+    resource: ResourceRef,
+) -> Result<Tick, WorkerError> {
+    let what = format!("Scheduling an orientation failed {} times in a row", event.claim_count);
+    let action = "Check the stores and the disk: azolla doctor && azolla manifest";
+    let now = ctx.read().now().await?;
+    let ending = Ending::NoSnapshot { what: &what, action };
+    let commit = end(ctx, flow, event, ProcessedReason::Blocked, &ending, now)?;
+    match ctx.substrate.commit(commit.claiming(resource.clone(), ctx.owner_id.clone())).await? {
+        CommitOutcome::Done => Ok(Tick::Advanced),
+        _ => Ok(ctx.held_for(&resource, Some(&flow.standing)).await?.map_or(Tick::Idle, Tick::Waiting)),
+    }
 }

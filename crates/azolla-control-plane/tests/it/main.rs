@@ -2,6 +2,7 @@
 
 mod checks;
 mod gate;
+mod manifest;
 mod overwhelm;
 mod poll;
 mod readiness;

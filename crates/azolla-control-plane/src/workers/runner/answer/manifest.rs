@@ -13,14 +13,10 @@ const TEXT_BYTES_MAX: usize = 20_000;
 
 /// Reads an orientation, as a document or as text with numbered lines, or says what is wrong with it.
 pub(super) fn read(snapshot: &ContextSnapshot, text: &str) -> Result<Answer, String> {
-    let document = object_in(text).filter(|document| {
-        DocumentSchema::new(manifest_answer_schema()).is_ok_and(|schema| schema.is_valid(document))
-    });
-    let answer: Option<ManifestAnswer> = document.and_then(|document| serde_json::from_value(document).ok());
-    let (content, said) = match answer {
-        Some(answer) => (answer.text(), answer.notes),
-        None if numbered_actions(text).is_empty() => return Err("it has no numbered action".to_owned()),
-        None => (storable(text.trim(), TEXT_BYTES_MAX), String::new()),
+    let (content, said) = match document(text) {
+        Ok(answer) => (answer.text(), answer.notes),
+        Err(fault) if numbered_actions(text).is_empty() => return Err(fault),
+        Err(_) => (storable(text.trim(), TEXT_BYTES_MAX), String::new()),
     };
     let mut more = JsonObject::new();
     more.insert("queried_azolla_ids".into(), from_snapshot(snapshot, "queried_azolla_ids"));
@@ -29,4 +25,16 @@ pub(super) fn read(snapshot: &ContextSnapshot, text: &str) -> Result<Answer, Str
     let sources = sources.as_array().into_iter().flatten().filter_map(|remark| remark.as_str());
     let notes: Vec<&str> = sources.chain([said.as_str()]).filter(|text| !text.is_empty()).collect();
     Ok(Answer { title: "Orientation".to_owned(), content, notes: notes.join("\n"), more })
+}
+
+/// Reads the document in an answer, or says what is wrong with it.
+fn document(text: &str) -> Result<ManifestAnswer, String> {
+    const FAULTS_MAX: usize = 3;
+    let document = object_in(text).ok_or("it has no numbered action")?;
+    let faults: Vec<_> =
+        DocumentSchema::new(manifest_answer_schema())?.faults(&document).take(FAULTS_MAX).collect();
+    if !faults.is_empty() {
+        return Err(faults.join("; "));
+    }
+    serde_json::from_value(document).map_err(|error| error.to_string())
 }

@@ -284,7 +284,11 @@ pub(crate) fn between(from: Timestamp, to: Timestamp) -> Duration {
 /// What failed in passing, and when it is worth another look. Waits grow fast: W-7 counts every look, and an outage of
 /// a minute or two should not use them up (PF-3b).
 #[derive(Debug, Default)]
-pub struct Backoff(Mutex<HashMap<String, (u32, Instant)>>);
+pub struct Backoff {
+    waits: Mutex<HashMap<String, (u32, Instant)>>,
+    /// When a worker that looks at its own pace last looked.
+    looked: Mutex<HashMap<WorkerRole, Instant>>,
+}
 
 impl Backoff {
     const FIRST: Duration = Duration::from_secs(10);
@@ -292,7 +296,7 @@ impl Backoff {
 
     /// Returns how long `resource` still waits; none if it does not.
     pub(crate) fn wait(&self, resource: &ResourceRef) -> Option<Duration> {
-        let waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, until) = waits.get(&resource.resource_id)?;
         let left = until.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
@@ -300,15 +304,29 @@ impl Backoff {
 
     /// Notes one more failure and returns how long to wait.
     pub(crate) fn failed(&self, resource: &ResourceRef) -> Duration {
-        let mut waits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = waits.entry(resource.resource_id.clone()).or_insert((0, Instant::now()));
         let wait = Self::FIRST.saturating_mul(1 << (2 * entry.0.min(5))).min(Self::LAST);
         *entry = (entry.0 + 1, Instant::now() + wait);
         wait
     }
 
+    /// Tells whether a worker that looks at its own pace is to look now: it has not yet, or not for so long.
+    pub(crate) fn is_due(&self, role: WorkerRole, every: Duration) -> bool {
+        let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        looked.get(&role).is_none_or(|at| at.elapsed() >= every)
+    }
+
+    /// Notes that it has looked.
+    pub(crate) fn looked(&self, role: WorkerRole) {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(role, Instant::now());
+    }
+
     /// Forgets a resource that moved.
     pub(crate) fn moved(&self, resource: &ResourceRef) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! The pause_states of the flows: why one stopped, and one to three next actions with the command to type. One file per
 //! flow has its endings.
 
+pub(crate) mod deadline;
 pub(crate) mod manifest;
 pub(crate) mod patch;
 pub(crate) mod triage;

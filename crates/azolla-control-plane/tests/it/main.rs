@@ -1,6 +1,7 @@
 //! The flows by hand-driven ticks on a real store (PROTOCOL.md 6, 7.1 and 7.2).
 
 mod checks;
+mod deadlines;
 mod gate;
 mod manifest;
 mod overwhelm;

@@ -131,9 +131,18 @@ pub(crate) async fn workorder(
             Err(error) => return Err(error),
         }
     };
+    let whole = KINDS.iter().find_map(|kind| part.0.strip_prefix(kind));
+    let whole = whole.and_then(|body| WorkOrderId::new(format!("wo-{body}")).ok());
     let mut matches = Vec::new();
     let (open, closed) = stores(deployment, named).await?;
     for (azolla, store) in open {
+        // A whole id is looked up: that of a triage or an orientation has nothing of its objective's in it.
+        if let Some(id) = &whole
+            && let Some(run) = store.read().workorder(id).await?
+            && let Some(stored) = store.read().objective(&run.workorder.objective_id).await?
+        {
+            return Ok((Found { azolla: azolla.clone(), store, stored }, Some(id.clone())));
+        }
         for stored in all(store.read()).await? {
             for id in runs(&stored).filter(|id| is_part_of_run(&part.0, id)) {
                 if store.read().workorder(&id).await?.is_some() {

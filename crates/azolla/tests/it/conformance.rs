@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::root;
 
 /// How many rules have no test yet. It only goes down, and in the commit that adds the tests.
-const NOT_YET: usize = 18;
+const NOT_YET: usize = 0;
 
 /// The parts of the program whose rules may still be without a test.
 const AREAS: &[&str] = &["patch flow", "real workers", "task management", "operator surfaces", "faults"];

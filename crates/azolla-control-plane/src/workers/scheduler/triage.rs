@@ -106,7 +106,7 @@ async fn schedule(
         Err(too_large) => {
             // The limit leaves no room for any capture, so all of them are held at once (O-1).
             let action = format!(
-                "Raise prompt_bytes in [limits] above {}, then run: azolla triage retry --held",
+                "Raise prompt_bytes in [limits] above {}, then run: azolla triage retry",
                 too_large.bytes
             );
             let ids: Vec<CaptureId> = captures.into_iter().map(|capture| capture.capture_id).collect();

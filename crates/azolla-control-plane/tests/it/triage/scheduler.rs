@@ -210,7 +210,7 @@ async fn o1_a_limit_without_room_holds_the_captures() {
     assert_eq!((pause.reason, pause.prioritized_actions.len()), (PauseReason::Blocked, 1));
     let action = &pause.prioritized_actions[0];
     assert!(action.starts_with("Raise prompt_bytes in [limits] above "), "{action}");
-    assert!(action.ends_with(", then run: azolla triage retry --held"), "{action}");
+    assert!(action.ends_with(", then run: azolla triage retry"), "{action}");
     assert_eq!(world.standing().await.objective.status, ObjectiveStatus::InProgress);
     world.ctx.settings.prompt_bytes = 400_000;
     let mut retried = world.operator().retry_held().await.unwrap();

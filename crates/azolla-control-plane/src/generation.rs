@@ -127,8 +127,12 @@ impl Yield {
 
     /// It applies (PF-6c).
     fn completed(attempt: &Attempt, taken: Taken, said: &str) -> Self {
+        let notes = match &taken.left_out {
+            Some(left_out) => format!("{said}\n{left_out}").trim_start().to_owned(),
+            None => said.to_owned(),
+        };
         let taken = Some((attempt.clone(), taken));
-        Self { status: RunnerStatus::Completed, taken, ..Self::failed(None, said) }
+        Self { status: RunnerStatus::Completed, taken, ..Self::failed(None, notes) }
     }
 }
 

@@ -195,6 +195,7 @@ fn taken(attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
         tree: checksum(text),
         diff: text.to_owned(),
         paths: vec!["src/lib.rs".to_owned()],
+        left_out: None,
     })
 }
 

@@ -181,6 +181,8 @@ pub struct Taken {
     pub diff: String,
     /// The paths that changed, in order.
     pub paths: Vec<String>,
+    /// What of the worker's edits could not be read and is not in it, in words.
+    pub left_out: Option<String>,
 }
 
 /// What a prompt says about a commit.

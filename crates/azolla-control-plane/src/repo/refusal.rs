@@ -50,7 +50,11 @@ pub(super) fn visible(text: &str) -> String {
 pub(super) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_hidden(character) { shown.extend(character.escape_unicode()) } else { shown.push(character) }
+        if is_hidden(character) || is_unseen(character) {
+            shown.extend(character.escape_unicode())
+        } else {
+            shown.push(character)
+        }
     }
     shown
 }
@@ -59,4 +63,11 @@ pub(super) fn escaped(text: &str) -> String {
 pub(super) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Tells whether a character has no width or turns the direction of text: a name with it looks like another one (T22).
+pub(super) fn is_unseen(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

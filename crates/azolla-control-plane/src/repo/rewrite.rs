@@ -34,6 +34,19 @@ impl GitRepository {
         self.commit_index(attempt, index.path(), Some(&said)).await
     }
 
+    /// Returns those of `names` that are files at the root of a commit.
+    pub(super) async fn known_of(
+        &self,
+        commit: &str,
+        names: &BTreeSet<&str>,
+    ) -> Result<BTreeSet<String>, RepositoryError> {
+        if names.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let tree = self.tree(commit).await?;
+        Ok(names.iter().filter(|name| tree.get(name).is_some()).map(|name| (*name).to_owned()).collect())
+    }
+
     async fn tree(&self, commit: &str) -> Result<Tree, RepositoryError> {
         let arguments = ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit];
         let call = Call::new(self.mirror.git_dir(), arguments).stdout(Capture::All(PATHS_BYTES));

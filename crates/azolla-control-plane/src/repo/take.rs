@@ -20,7 +20,8 @@ impl GitRepository {
             return Err(self.too_large().into());
         }
         let text = &*edit::plain(text);
-        let Answer { format, edits } = edit::read(text, self.limits.files)?;
+        let known = self.known_of(&attempt.base, &edit::bare_names(text)).await?;
+        let Answer { format, edits } = edit::read(text, self.limits.files, &known)?;
         if edits.is_empty() {
             return Err(TakeError::NoChange);
         }
@@ -98,7 +99,7 @@ impl GitRepository {
         let tree = self.write_tree(index.path()).await?;
         let commit = self.commit_tree(attempt, &tree).await?;
         let paths = patch.paths().into_iter().map(str::to_owned).collect();
-        Ok(Taken { commit, tree, diff: content.to_owned(), paths })
+        Ok(Taken { commit, tree, diff: content.to_owned(), paths, left_out: None })
     }
 
     pub(super) async fn applies_to(&self, commit: &str, content: &str) -> Result<bool, RepositoryError> {
@@ -132,7 +133,7 @@ impl GitRepository {
         let commit = self.commit_tree(attempt, &tree).await?;
         // Before a bundle names it.
         self.mirror.flush().await?;
-        Ok(Taken { commit, tree, diff: change.diff, paths: change.paths })
+        Ok(Taken { commit, tree, diff: change.diff, paths: change.paths, left_out: None })
     }
 
     /// Returns an index with the files of a commit.

@@ -15,7 +15,7 @@ use super::{
     Attempt, GitRepository, RepositoryError, TakeError, Taken, Worktree,
     git::{Call, unavailable},
     mirror::{ATTRIBUTES, EXCLUDE},
-    refusal::Refusal,
+    refusal::{Refusal, visible},
     take::is_fault,
 };
 
@@ -68,7 +68,8 @@ impl GitRepository {
     /// too long, and nothing where git cannot say.
     async fn edits_as_text(&self, attempt: &Attempt, worktree: &Worktree) -> String {
         let index = worktree.place.directory().join("index");
-        let changed = self.changed_files(worktree.path(), &index).await.unwrap_or_default();
+        let Changed { paths: changed, .. } =
+            self.changed_files(worktree.path(), &index).await.unwrap_or_default();
         let sizes = changed.iter().filter_map(|path| fs::symlink_metadata(worktree.path().join(path)).ok());
         if sizes.map(|metadata| metadata.len()).sum::<u64>() > self.limits.bytes.saturating_mul(TOTAL_FACTOR)
         {
@@ -88,11 +89,11 @@ impl GitRepository {
     async fn commit_edits(&self, attempt: &Attempt, worktree: &Worktree) -> Result<Taken, TakeError> {
         self.mirror.prepare()?;
         let index = worktree.place.directory().join("index");
-        let changed = self.changed_files(worktree.path(), &index).await?;
-        if changed.is_empty() {
-            return Err(TakeError::NoChange);
+        let Changed { paths, left_out } = self.changed_files(worktree.path(), &index).await?;
+        if paths.is_empty() {
+            return Err(left_out.map_or(TakeError::NoChange, |left_out| Refusal::whole(left_out).into()));
         }
-        self.check_files(worktree.path(), &changed)?;
+        self.check_files(worktree.path(), &paths)?;
         let call =
             Call::new(self.mirror.git_dir(), ["add", "--all"]).work_tree(worktree.path()).index(&index);
         let output = self.git.run(call).await?;
@@ -103,11 +104,12 @@ impl GitRepository {
                 Refusal::whole(format!("the edits cannot be taken: {}", output.complaint())).into()
             });
         }
-        self.commit_index(attempt, &index, None).await
+        let taken = self.commit_index(attempt, &index, None).await?;
+        Ok(Taken { left_out, ..taken })
     }
 
     /// Returns the paths that differ from the base, ignored new ones left out.
-    async fn changed_files(&self, files: &Path, index: &Path) -> Result<Vec<PathBuf>, TakeError> {
+    async fn changed_files(&self, files: &Path, index: &Path) -> Result<Changed, TakeError> {
         let arguments = ["ls-files", "-z", "--modified", "--others", "--exclude-standard"];
         let call = Call::new(self.mirror.git_dir(), arguments)
             .work_tree(files)
@@ -120,7 +122,8 @@ impl GitRepository {
             None => return Err(Refusal::whole("the edits touch too many files").into()),
         }
         let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        Ok(names.map(|name| PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()))).collect())
+        let paths = names.map(|name| PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()))).collect();
+        Ok(Changed { paths, left_out: unread(&output.stderr) })
     }
 
     /// Refuses what is too much, or no file, before a byte of it is stored.
@@ -175,6 +178,28 @@ impl GitRepository {
         }
         fs::copy(index, git.join("index")).map(drop)
     }
+}
+
+/// What a worker changed.
+#[derive(Default)]
+struct Changed {
+    paths: Vec<PathBuf>,
+    /// What git passed over, in words.
+    left_out: Option<String>,
+}
+
+/// Returns what git says of a directory that it could not look into: one whose path is too long for the system, or that
+/// is closed to us. It goes on without it.
+fn unread(stderr: &str) -> Option<String> {
+    let mut warnings = stderr.split("warning: could not open directory '").skip(1);
+    let warning = warnings.next()?.lines().next().unwrap_or_default();
+    // git cuts a warning off, so that the end of a path that is too long is not in it.
+    let (path, reason) = warning.rsplit_once("': ").unwrap_or((warning, "its path is too long"));
+    let more = match warnings.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("Left out, as it could not be read ({}): {}{more}", visible(reason), visible(path)))
 }
 
 fn config(sha256: bool) -> String {

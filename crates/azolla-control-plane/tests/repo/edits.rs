@@ -206,8 +206,8 @@ async fn t32_json_that_is_deep_or_long_is_refused_without_harm() {
     let odd = format!("{{\"edits\": [{}]}}", vec!["1"; 100_000].join(","));
     let long = format!("I am thinking.\n{}", "\n".repeat(1_000_001));
     for (text, reason) in [
-        (deep, "the JSON document cannot be read at line 1, column 137"),
-        (odd, "edit 1 is no object"),
+        (deep, "the JSON document is nested deeper than edits are"),
+        (odd, "the JSON document has more than 10000 edits"),
         (long, "the answer has more than 1000000 lines"),
     ] {
         let begin = Instant::now();

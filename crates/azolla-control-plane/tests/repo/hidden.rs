@@ -2,7 +2,10 @@
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::{
+        fd::AsRawFd,
+        unix::fs::{PermissionsExt, symlink},
+    },
     path::Path,
     time::{Duration, Instant},
 };
@@ -311,6 +314,37 @@ async fn edits_that_are_no_files_of_the_repository_are_refused() {
         let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
         assert!(told.contains("absolute target"), "{told}");
     }
+}
+
+/// Makes directories whose path together is longer than the system takes, with a file at the end.
+fn beyond_path_max(directory: &Path) -> String {
+    let name = "d".repeat(200);
+    let mut at = fs::File::open(directory).unwrap();
+    for _ in 0..25 {
+        let below = format!("/proc/self/fd/{}/{name}", at.as_raw_fd());
+        fs::create_dir(&below).unwrap();
+        at = fs::File::open(&below).unwrap();
+    }
+    fs::write(format!("/proc/self/fd/{}/f.txt", at.as_raw_fd()), "new\n").unwrap();
+    name
+}
+
+/// T8: what git passes over is named.
+#[tokio::test]
+async fn t8_a_file_beyond_the_longest_path_is_not_left_out_in_silence() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let worktree = repository.worktree(&attempt).await.unwrap();
+    let name = beyond_path_max(worktree.path());
+    // Alone it is no change, and not none either.
+    let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+    let expected = format!("Left out, as it could not be read (its path is too long): {name}/");
+    assert!(told.starts_with(&expected), "{told}");
+    fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+    let taken = take(&repository, &attempt, &worktree).await;
+    assert_eq!(taken.paths, ["a.txt"]);
+    let left_out = taken.left_out.unwrap();
+    assert!(left_out.starts_with(&expected) && left_out.len() < 1_000, "{left_out}");
 }
 
 #[tokio::test]

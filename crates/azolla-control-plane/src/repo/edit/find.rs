@@ -38,12 +38,13 @@ pub(in crate::repo) fn plain(text: &str) -> Cow<'_, str> {
     if is_carried { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
-/// Reads an answer that is plain; at most `files_max` files. An answer with nothing in it has no edits.
-pub(in crate::repo) fn read(text: &str, files_max: u64) -> Result<Answer, Refusal> {
+/// Reads an answer that is plain; at most `files_max` files. `known` are paths of the base that look like words, from
+/// [`search_replace::bare_names`]. An answer with nothing in it has no edits.
+pub(in crate::repo) fn read(text: &str, files_max: u64, known: &BTreeSet<String>) -> Result<Answer, Refusal> {
     if text.bytes().filter(|byte| *byte == b'\n').count() > LINES_MAX {
         return Err(Refusal::whole(format!("the answer has more than {LINES_MAX} lines")));
     }
-    let mut walk = Walk::new(files_max);
+    let mut walk = Walk::new(files_max, known);
     walk.read(text, None)?;
     walk.finish(text)
 }
@@ -66,6 +67,7 @@ fn without_drafts(text: &str) -> &str {
 /// The walk through an answer.
 struct Walk<'a> {
     files_max: u64,
+    known: &'a BTreeSet<String>,
     formats: BTreeSet<Format>,
     edits: Vec<FileEdit>,
     said: HashSet<FileEdit>,
@@ -85,9 +87,10 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(files_max: u64) -> Self {
+    fn new(files_max: u64, known: &'a BTreeSet<String>) -> Self {
         Self {
             files_max,
+            known,
             formats: BTreeSet::new(),
             edits: Vec::new(),
             said: HashSet::new(),
@@ -134,7 +137,7 @@ impl<'a> Walk<'a> {
         } else if search_replace::begins(lines) {
             self.formats.insert(Format::SearchReplace);
             self.parts.add()?;
-            let edit = self.blocks.read(lines, self.named.as_deref())?;
+            let edit = self.blocks.read(lines, self.named.as_deref(), self.known)?;
             self.named = Some(edit.path.clone());
             self.push_block(edit)?;
         } else if json::begins(lines) {
@@ -203,7 +206,7 @@ impl<'a> Walk<'a> {
 
     /// Reads a block of a list: what is in it stands as far to the right as its fence.
     fn read_dedented(&mut self, fence: Fence<'a>, text: &str) -> Result<(), Refusal> {
-        let mut inner = Walk::new(self.files_max);
+        let mut inner = Walk::new(self.files_max, self.known);
         inner.named = self.named.clone();
         std::mem::swap(&mut inner.blocks, &mut self.blocks);
         std::mem::swap(&mut inner.parts, &mut self.parts);
@@ -228,7 +231,7 @@ impl<'a> Walk<'a> {
         if line.trim().is_empty() {
             return Ok(());
         }
-        let path = names::of_line(line);
+        let path = names::of_line_or_known(line, self.known);
         // One of a list of files is not the title of what follows the list.
         let is_listed =
             line.trim_start().starts_with(['-', '*', '+']) && !line.trim_start().starts_with("**");

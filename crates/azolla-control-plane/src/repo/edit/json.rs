@@ -4,7 +4,11 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{Action, Change, Chunk, FileEdit, Reach, parts::Parts, search_replace::split};
+use super::{
+    Action, Change, Chunk, FileEdit, Reach,
+    parts::{PARTS_MAX, Parts},
+    search_replace::split,
+};
 use crate::repo::{patch::Lines, refusal::Refusal};
 
 /// Returns the schema of the document: draft-07, closed.
@@ -50,6 +54,7 @@ pub(super) fn begins(lines: &Lines<'_>) -> bool {
 /// Reads a document; the lines that it takes are gone.
 pub(super) fn read(lines: &mut Lines<'_>, parts: &mut Parts) -> Result<Vec<FileEdit>, Refusal> {
     let text = lines.rest();
+    check_shape(text)?;
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let document = documents.next().transpose().map_err(|error| cannot_be_read(&error))?;
     let read = text[..documents.byte_offset()].matches('\n').count() + 1;
@@ -67,6 +72,36 @@ pub(super) fn read(lines: &mut Lines<'_>, parts: &mut Parts) -> Result<Vec<FileE
     refuse_more(&document, "the JSON document")?;
     let numbered = edits.into_iter().enumerate();
     numbered.map(|(n, edit)| parts.add().and_then(|()| read_edit(n + 1, edit))).collect()
+}
+
+/// Refuses a document that is nested deeper or has more values than any that we read, before anything is made of it: a
+/// value of two bytes takes hundreds once it is read (T12, T32).
+fn check_shape(text: &str) -> Result<(), Refusal> {
+    /// The document, its edits, one of them.
+    const DEPTH_MAX: usize = 3;
+    /// Objects and members together; an edit has three members.
+    const VALUES_MAX: usize = 4 * PARTS_MAX + 8;
+    let (mut depth, mut values, mut is_text, mut is_escaped) = (0_usize, 0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'{' | b'[' => (depth, values) = (depth + 1, values + 1),
+            b',' => values += 1,
+            b'}' | b']' if depth <= 1 => return Ok(()),
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return Err(Refusal::whole("the JSON document is nested deeper than edits are"));
+        }
+        if values > VALUES_MAX {
+            return Err(Refusal::whole(format!("the JSON document has more than {PARTS_MAX} edits")));
+        }
+    }
+    Ok(())
 }
 
 fn cannot_be_read(error: &serde_json::Error) -> Refusal {

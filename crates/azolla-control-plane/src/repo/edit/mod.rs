@@ -28,6 +28,7 @@ pub(super) use chunk::{Change, Chunk, Line, Mark, Reach, Sight};
 pub(super) use find::{plain, read};
 pub use json::edit_schema;
 pub(super) use render::render;
+pub(super) use search_replace::bare_names;
 pub(super) use tree::Tree;
 
 /// An answer as it was read.

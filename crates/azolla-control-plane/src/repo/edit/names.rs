@@ -1,5 +1,7 @@
 //! Which lines of an answer name a file: alone, in backticks, bold, as a heading, after `File:`, or in a fence.
 
+use std::collections::BTreeSet;
+
 /// Names of files that have no ending.
 const BARE_NAMES: [&str; 24] = [
     "authors",
@@ -37,6 +39,32 @@ const DOTTED_LANGUAGES: [&str; 4] = ["asp.net", "vb.net", "node.js", "vue.js"];
 
 /// Returns the path that a line is there to name.
 pub(super) fn of_line(line: &str) -> Option<String> {
+    let Undressed { text, is_labelled, is_quoted } = undressed(line);
+    let has_blank = text.contains(char::is_whitespace);
+    let is_path = if is_labelled && !has_blank { is_word(text) } else { is_like_path(text) };
+    (is_path && (!has_blank || is_quoted || is_labelled)).then(|| text.to_owned())
+}
+
+/// Returns the path that a line is there to name, also if it is one of `known`, which look like words.
+pub(super) fn of_line_or_known(line: &str, known: &BTreeSet<String>) -> Option<String> {
+    of_line(line).or_else(|| known.get(undressed(line).text).cloned())
+}
+
+/// Returns the word that stands alone on a line and does not look like a path.
+pub(super) fn bare(line: &str) -> Option<&str> {
+    let text = undressed(line).text;
+    let is_bare = is_word(text) && !text.contains(|c: char| c.is_whitespace() || c == '/');
+    (is_bare && of_line(line).is_none()).then_some(text)
+}
+
+/// What is left of a line once its marks are gone.
+struct Undressed<'a> {
+    text: &'a str,
+    is_labelled: bool,
+    is_quoted: bool,
+}
+
+fn undressed(line: &str) -> Undressed<'_> {
     let mut text = without_bullet(line.trim().trim_start_matches('#').trim());
     let (mut is_labelled, mut is_quoted) = (false, false);
     loop {
@@ -59,10 +87,7 @@ pub(super) fn of_line(line: &str) -> Option<String> {
             break;
         }
     }
-    let text = text.strip_prefix("./").unwrap_or(text);
-    let has_blank = text.contains(char::is_whitespace);
-    let is_path = if is_labelled && !has_blank { is_word(text) } else { is_like_path(text) };
-    (is_path && (!has_blank || is_quoted || is_labelled)).then(|| text.to_owned())
+    Undressed { text: text.strip_prefix("./").unwrap_or(text), is_labelled, is_quoted }
 }
 
 /// Returns the one path that a sentence has in backticks.

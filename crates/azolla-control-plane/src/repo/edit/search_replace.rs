@@ -3,11 +3,27 @@
 //! Signs number five to nine. Lines of the content that look like a divider are told from it by conflict markers around
 //! them and by their number of signs; where that leaves several dividers, the one reading that fits the file is taken.
 
-use super::{Action, Change, Chunk, FileEdit, Reach, names};
+use std::collections::BTreeSet;
+
+use super::{Action, Change, Chunk, FileEdit, Reach, fence::Fence, names};
 use crate::repo::{patch::Lines, refusal::Refusal};
 
 /// Dividers of one block that are tried.
 const READINGS_MAX: usize = 8;
+
+/// Returns the words right before blocks, or in their first lines, that are paths only if the base has them.
+pub(in crate::repo) fn bare_names(text: &str) -> BTreeSet<&str> {
+    let (mut found, mut before) = (BTreeSet::new(), None);
+    for line in text.lines() {
+        if let Some((_, path)) = head(line) {
+            found.extend([Some(path), before].into_iter().flatten().filter_map(names::bare));
+            before = None;
+        } else if !line.trim().is_empty() && Fence::open(line).is_none() {
+            before = Some(line);
+        }
+    }
+    found
+}
 
 /// How many blocks were read.
 #[derive(Debug, Default)]
@@ -21,12 +37,17 @@ pub(super) fn begins(lines: &Lines<'_>) -> bool {
 }
 
 impl Blocks {
-    /// Reads one block, of the file that was named last.
-    pub(super) fn read(&mut self, lines: &mut Lines<'_>, named: Option<&str>) -> Result<FileEdit, Refusal> {
+    /// Reads one block, of the file that was named last; `known` are paths that look like words.
+    pub(super) fn read(
+        &mut self,
+        lines: &mut Lines<'_>,
+        named: Option<&str>,
+        known: &BTreeSet<String>,
+    ) -> Result<FileEdit, Refusal> {
         self.count += 1;
         let label = format!("block {}", self.count);
         let (signs, path) = lines.next().and_then(head).unwrap_or_default();
-        let Some(path) = names::of_line(path).or_else(|| named.map(str::to_owned)) else {
+        let Some(path) = names::of_line_or_known(path, known).or_else(|| named.map(str::to_owned)) else {
             let reason = format!("{label} has no path before it; give it on the line before <<<<<<< SEARCH");
             return Err(Refusal::whole(reason));
         };

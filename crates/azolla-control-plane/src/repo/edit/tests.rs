@@ -14,7 +14,7 @@ use super::{
 use crate::repo::patch::{Binary, Patch};
 
 fn edits(text: &str) -> Result<Answer, String> {
-    read(&plain(text), 10).map_err(|refusal| refusal.to_string())
+    read(&plain(text), 10, &Default::default()).map_err(|refusal| refusal.to_string())
 }
 
 fn tree(files: &[(&str, &str)]) -> (Tree, HashMap<String, Vec<u8>>) {
@@ -363,4 +363,21 @@ proptest! {
     fn t32_arbitrary_characters_are_read_without_a_panic(text in any::<String>()) {
         let _ = edits(&text);
     }
+}
+
+/// A value of two bytes takes hundreds once it is read: what is too much is refused before.
+#[test]
+fn t12_t32_a_document_is_bounded_before_it_is_read() {
+    let refused = |text: &str| edits(text).unwrap_err();
+    let deep = format!("{{\"edits\": {}", "[".repeat(1_000_000));
+    assert_eq!(refused(&deep), "the JSON document is nested deeper than edits are");
+    let nested = r#"{"edits": [{"path": {"x": 1}, "content": "y"}]}"#;
+    assert_eq!(refused(nested), "the JSON document is nested deeper than edits are");
+    for one in ["{}", "0", "[]"] {
+        let many = format!("{{\"edits\": [{}]}}", vec![one; 300_000].join(","));
+        assert_eq!(refused(&many), "the JSON document has more than 10000 edits", "{one}");
+    }
+    // Signs inside of a text are text, and what follows the document is not looked at.
+    let signs = r#"{"edits": [{"path": "a.txt", "content": "{[\"{[,,\\"}], "notes": "[[[["} {{{{{{ [[[["#;
+    assert_eq!(edits(signs).unwrap().edits.len(), 1);
 }

@@ -1,5 +1,7 @@
 //! Which names a patch may use (T1, T2): no way out of the tree, and no other spelling of `.git`.
 
+use crate::repo::refusal::is_unseen;
+
 /// Refuses a path that leaves the tree or is an alias of `.git` or `.gitmodules` on any file system.
 pub(crate) fn check(path: &str) -> Result<(), &'static str> {
     if path.is_empty() {
@@ -17,8 +19,12 @@ pub(crate) fn check(path: &str) -> Result<(), &'static str> {
     path.split('/').try_for_each(check_part)
 }
 
-/// Refuses a new name that another file system would store under a different one.
+/// Refuses a new name that another file system would store under a different one, or that a person takes for another.
+/// What the base has already may be changed all the same.
 pub(crate) fn check_created(path: &str) -> Result<(), &'static str> {
+    if path.chars().any(is_unseen) {
+        return Err("has a character in its name that is not seen or turns text");
+    }
     for part in path.split('/') {
         if part.contains('\\') {
             return Err("has a backslash in its name");

@@ -16,6 +16,9 @@ use serde_json::Value;
 
 use crate::bench::{request, work_order_id};
 
+/// What a triage is really asked for.
+const INSTRUCTIONS: &str = include_str!("../../../../azolla-control-plane/src/snapshot/forms/triage.md");
+
 /// A small model on a busy machine takes minutes.
 const BUDGET: Duration = Duration::from_secs(1_500);
 
@@ -59,7 +62,7 @@ fn text(outcome: GenerationOutcome) -> String {
     }
 }
 
-/// TF-5: a real model makes candidates that satisfy the schema, and puts every note somewhere.
+/// TF-5: a real model makes candidates that satisfy the schema. Whether every note is in one, the gate sees to (TF-6).
 #[tokio::test]
 async fn tf5_a_real_model_triages_where_one_is_given() {
     let texts = [
@@ -85,11 +88,7 @@ async fn tf5_a_real_model_triages_where_one_is_given() {
         captures: texts.iter().enumerate().map(capture).collect(),
         azollas: vec![billing],
     };
-    let prompt = format!(
-        "Sort the captures in the data: each becomes part of a candidate, or stands in no_action with the reason.\nA \
-         candidate has a title in the imperative, criteria by which to tell that it is done, and the ids of its captures.\n\n{}",
-        write_data(&input).unwrap()
-    );
+    let prompt = format!("{INSTRUCTIONS}\n# Data\n\n{}", write_data(&input).unwrap());
     let Some(outcome) = asked(&prompt, triage_content_schema()).await else { return };
     let text = text(outcome);
     eprintln!("{text}");

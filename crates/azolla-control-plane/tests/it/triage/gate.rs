@@ -218,6 +218,8 @@ async fn o1_the_same_failure_twice_running_holds_the_capture() {
     world.operator().retry_capture(&id).await.unwrap();
     world.run_to_pause().await.unwrap();
     assert_eq!(world.triage.calls(), 4);
+    let told = |prompt: &String| prompt.matches("GENERATION_FAILED: no route").count();
+    assert_eq!(world.triage.prompts().iter().map(told).collect::<Vec<_>>(), [0, 1, 0, 1]);
 }
 
 /// TF-7: what failed before is in the next prompt, as data.

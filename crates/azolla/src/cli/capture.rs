@@ -32,7 +32,7 @@ use crate::{
                         The text is kept for ever, as it came. What becomes of it: azolla triage")]
 pub(crate) struct Capture {
     /// The note. - or nothing reads stdin; nothing on a terminal opens an editor.
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     words: Vec<String>,
 
     /// Where it comes from, in a word or two.

@@ -1,5 +1,7 @@
-//! `azolla demo`: the whole way of a piece of work, in a scratch home, with the very commands that one would type.
+//! `azolla demo`: the whole way from a note to a gated branch and to one page over two machines, in a scratch directory,
+//! with the very commands that one would type.
 
+mod elsewhere;
 mod repository;
 
 use std::{
@@ -12,7 +14,8 @@ use azolla_protocol::{AzollaType, IdSource};
 use azolla_substrate::SystemIds;
 use clap::{Args, Parser};
 
-use super::{Arguments, id::all};
+use self::elsewhere::Elsewhere;
+use super::{Arguments, id::all, text::quoted};
 use crate::{
     config::{Place, add_recorded, copy_provider, first_text},
     deployment::Deployment,
@@ -20,11 +23,11 @@ use crate::{
     screen::{FAINT, PLAIN, Page, STRONG},
 };
 
-/// Show the whole way of a piece of work, in a scratch directory
+/// Show the whole way from a note to a result, in a scratch directory
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla demo\n  azolla demo --provider NAME\n\n\
-                        Store, git, checks and claims are real. Without --provider the worker's answer comes from a \
-                        recorded file. Nothing outside the scratch directory is touched.")]
+                        Stores, git, checks, claims and HTTP are real. Without --provider the worker's answer comes from \
+                        a recorded file. Nothing outside the scratch directory is touched.")]
 pub(crate) struct Demo {
     /// A worker of your configuration; otherwise a recorded answer.
     #[arg(long, value_name = "NAME")]
@@ -35,8 +38,12 @@ pub(crate) struct Demo {
     directory: Option<PathBuf>,
 }
 
-const TITLE: &str = "Round a share half up";
-const CRITERIA: &str = "500 cents among 3 people is 167 each; 1000 among 3 is 333; check.sh passes.";
+/// Three notes: something to do, a list, and nothing at all.
+const NOTES: [&str; 3] = [
+    "share.sh: 500 cents among 3 people gives 166 each. It should round half up, so that it gives 167.",
+    "- [ ] say in the README how to run check.sh\n- ask Kim by Friday whether shares of 0 people are an error",
+    "thanks!",
+];
 
 impl Demo {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
@@ -60,11 +67,19 @@ impl Demo {
         }
         step(&home, &["init"]).await?;
         step(&home, &["trust", "--yes"]).await?;
-        step(&home, &["objective", "new", TITLE, "--criteria", CRITERIA]).await?;
+        say("Notes, as they come to mind. Triage is built in and needs no model:")?;
+        for note in NOTES {
+            step(&home, &["capture", note]).await?;
+        }
+        step(&home, &["triage", "--now"]).await?;
+        say("One of the candidates becomes a piece of work; nothing runs before it is approved:")?;
+        step(&home, &["triage", "promote", "1"]).await?;
         let id = only_ticket(&home).await?;
         step(&home, &["objective", "approve", &id]).await?;
         let code = step(&home, &["run", "--until-idle"]).await?;
         step(&home, &["review", &id, "--no-pager"]).await?;
+        step(&home, &["explain", &id]).await?;
+        orientation(&scratch, &home).await?;
         step(&home, &[]).await?;
         let mut page = Page::default();
         page.line(PLAIN, "")
@@ -86,6 +101,20 @@ impl Demo {
         std::fs::DirBuilder::new().mode(0o700).create(&path).with_context(failed)?;
         path.canonicalize().with_context(failed)
     }
+}
+
+/// One page over this machine and another one, which is asked over HTTP.
+async fn orientation(scratch: &Path, home: &Path) -> anyhow::Result<()> {
+    let deployment = Deployment::load(Some(home))?;
+    let asking = deployment.one(None, AzollaType::TaskMgmt)?;
+    let token_file = scratch.join("token");
+    let elsewhere = Elsewhere::start(scratch, &asking.id, &token_file).await?;
+    let token_file = token_file.to_str().context("the scratch directory's name is not UTF-8")?;
+    say("Back on this machine: the other one is registered, and both are asked where they stand.")?;
+    step(home, &["peer", "add", "az-site", "--url", &elsewhere.url, "--token-file", token_file]).await?;
+    let shown = step(home, &["manifest"]).await;
+    elsewhere.end().await;
+    shown.map(drop)
 }
 
 /// Returns the text of the operator's configuration, which has to have the provider.
@@ -117,10 +146,7 @@ fn add_worker(place: &Place, scratch: &Path, name: &str, configured: Option<&str
 
 /// Runs a command of ours, after showing it as one would type it.
 async fn step(home: &Path, words: &[&str]) -> anyhow::Result<ExitCode> {
-    let shown: Vec<String> = words
-        .iter()
-        .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() })
-        .collect();
+    let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let mut page = Page::default();
     page.line(PLAIN, "").add(FAINT, "$ ").command("", format!("azolla {}", shown.join(" ")).trim_end());
     page.show()?;

@@ -247,7 +247,7 @@ fn reads(peer: &PeerConfig) -> bool {
 
 /// Makes a token for a peer and keeps its hash. None for one that may read nothing: a secret that opens no door is only
 /// one more to lose.
-fn fresh(deployment: &Deployment, peer: &PeerConfig) -> anyhow::Result<Option<Token>> {
+pub(super) fn fresh(deployment: &Deployment, peer: &PeerConfig) -> anyhow::Result<Option<Token>> {
     if !reads(peer) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! `azolla demo`: from nothing to a gated branch and the resume page.
+//! `azolla demo`: from nothing over notes to a gated branch, an orientation over two machines and the resume page.
 
 use crate::world::{World, git};
 
@@ -12,7 +12,12 @@ fn the_demo_ends_with_a_gated_branch_and_the_resume_page() {
         "passed  shares with the change",
         "failed  shares without it",
         "500 cents among 3 people: 166 each, not 167",
-        "Waiting for you\n  1. Review PR on azolla/obj-",
+        "Fix: share.sh: 500 cents among 3 people gives 166 each",
+        "from 2 azollas",
+        "1. Renew the certificate (az-site",
+        "candidate out-",
+        "Waiting for you, first things first\n  1. Overdue",
+        "Review PR on azolla/obj-",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -28,7 +33,7 @@ fn a_worker_of_the_configuration_can_do_the_demo() {
     let arguments = ["demo", "--provider", "sh", "--directory", directory.to_str().unwrap()];
     let shown = world.azolla(&arguments).ok();
     assert!(shown.contains("The worker is sh, from your configuration."), "{shown}");
-    assert!(shown.contains("passed: Round a share half up\n"), "{shown}");
+    assert!(shown.contains("passed: Fix: share.sh: 500 cents among 3 people gives 166 each\n"), "{shown}");
     let refused = world.azolla(&["demo", "--provider", "other"]).refused(3);
     assert_eq!(refused, "error: there is no provider other\nhint: configured: sh\n");
 }

@@ -96,6 +96,8 @@ pub(super) fn title(sentence: &str, note: &str, words: &[Word<'_>], marks: &[Ran
         None if is_question => ("Answer: ", true),
         None if has_phrase(kept, "problems") => ("Fix: ", false),
         None if has_phrase(kept, "criteria") => ("Ensure: ", false),
+        // A fact, and then how it should be.
+        None if !criteria(note).is_empty() => ("Fix: ", false),
         None => ("", true),
     };
     let body = sentence[kept[0].at.start..kept[kept.len() - 1].at.end]
@@ -121,7 +123,8 @@ pub(super) fn criteria(text: &str) -> Vec<String> {
         let when = words.iter().position(|word| word.lower == "when");
         let is_case = when.is_some_and(|at| words[at..].iter().any(|word| word.lower == "then"));
         let is_said = is_case || has_phrase(&words[start(&words, &[]).begin..], "criteria");
-        let begin = label.or(so_that).or(is_said.then_some(0))?;
+        // What should hold says more with its reason than the reason alone.
+        let begin = label.or(is_said.then_some(0)).or(so_that)?;
         Some(point(&sentence[words.get(begin)?.at.start..]))
     };
     sentences(text).into_iter().filter_map(criterion).collect()

@@ -67,14 +67,18 @@ pub(super) fn actions(desks: &[Desk]) -> Vec<Action> {
 fn overdue(desks: &[Desk], deadline: &DeadlinePause) -> Option<Action> {
     let pause = &deadline.pause;
     let (text, command) = actions::split(pause.prioritized_actions.first()?)?;
-    let desk = desks.iter().find(|desk| desk.azolla_id == pause.azolla_id);
-    let title = desk.and_then(|desk| desk.content.as_ref().ok()?.title(&pause.objective_id));
-    Some(Action {
-        title: title.unwrap_or(pause.azolla_id.as_str()).to_owned(),
-        overdue: true,
-        rank: (YES, 2, deadline.urgency),
-        ..plain(&pause.azolla_id, &pause.objective_id, text, command)
-    })
+    let (azolla_id, id) = (&pause.azolla_id, &pause.objective_id);
+    let rank = (YES, 2, deadline.urgency);
+    let Some(desk) = desks.iter().find(|desk| desk.azolla_id == *azolla_id) else {
+        // Its commands are for its own machine; here it can only be left alone.
+        let text =
+            format!("Overdue in {azolla_id}, to be settled on its machine (urgency {})", deadline.urgency);
+        let snooze = format!("azolla snooze {id} --azolla {azolla_id}");
+        let action = plain(azolla_id, id, &text, &snooze);
+        return Some(Action { title: id.to_string(), overdue: true, rank, ..action });
+    };
+    let title = desk.content.as_ref().ok()?.title(id)?.to_owned();
+    Some(Action { title, overdue: true, rank, ..plain(azolla_id, id, text, command) })
 }
 
 fn plain(azolla_id: &AzollaId, objective_id: &ObjectiveId, text: &str, command: &str) -> Action {

@@ -6,7 +6,7 @@ use azolla_exchange_membrane::gates::patch::NOT_RUN;
 use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, Sandbox};
 use azolla_protocol::{CheckEvidence, CheckSubject};
 
-use crate::sandbox::{PrivateHome, SandboxMode, SandboxSettings, with_objects_of, with_toolchains};
+use crate::sandbox::{PrivateHome, SandboxMode, SandboxSettings, with_toolchains};
 
 /// A command of the repository's that has to succeed on a patched tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Surroundings {
             return Ok(Self { environment: environment.clone(), sandbox: Sandbox::Off, _home: None });
         }
         let home = PrivateHome::new_in(directory.parent().unwrap_or(directory))?;
-        let settings = with_objects_of(&with_toolchains(sandbox, environment), directory);
+        let settings = with_toolchains(sandbox, environment).with_objects_of(directory);
         let git = directory.join(".git");
         Ok(Self {
             environment: home.environment(environment),

@@ -26,16 +26,6 @@ pub fn with_toolchains(
     settings
 }
 
-/// Returns the settings with the objects to be read that a checkout's own `.git` borrows. Nothing may have run in
-/// the checkout yet: it could have written there.
-#[must_use]
-pub fn with_objects_of(settings: &SandboxSettings, checkout: &Path) -> SandboxSettings {
-    let mut settings = settings.clone();
-    let alternates = fs::read_to_string(checkout.join(".git/objects/info/alternates")).unwrap_or_default();
-    settings.read.extend(alternates.lines().map(PathBuf::from).filter(|path| path.is_absolute()));
-    settings
-}
-
 /// A home that a program has to itself, with a directory for temporary files. Removed when it is dropped.
 #[derive(Debug)]
 pub struct PrivateHome(PathBuf);

@@ -8,12 +8,9 @@ use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 use azolla_diazotroph::provider::{
     AnthropicProvider, AnthropicSettings, AnthropicVersion, CONNECT_TIMEOUT, InvalidSettings, MAX_TOKENS,
-    OpenAiProvider, OpenAiSettings, Secret, Structured,
+    ModelSettings, OpenAiProvider, OpenAiSettings, Secret, Structured,
 };
-use azolla_protocol::{
-    Allowance, AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, Reservation, Spending, Withheld,
-    WorkOrderId,
-};
+use azolla_protocol::{AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, Unlimited, WorkOrderId};
 
 const FLAGS: [&str; 7] = ["key-env", "prompt", "retries", "budget-ms", "stall-ms", "version", "schema"];
 
@@ -78,50 +75,37 @@ enum Provider {
 }
 
 fn provider(command: &Command, retries_max: u64, stall_ms: u64) -> Result<Provider, String> {
-    let (name, base_url, model) = ("ask".to_owned(), command.base_url.clone(), command.model.clone());
-    let stall_timeout = Duration::from_millis(stall_ms);
     let key = command.flags.get("key-env").map(|name| {
         let value = std::env::var(name).map_err(|error| format!("{name}: {error}"))?;
         Ok::<_, String>(Secret::new(value, name))
     });
-    let key = key.transpose()?;
+    let api = ModelSettings {
+        name: "ask".to_owned(),
+        base_url: command.base_url.clone(),
+        model: command.model.clone(),
+        key: key.transpose()?,
+        form: AnswerForm::SearchReplace,
+        max_tokens: MAX_TOKENS,
+        temperature: None,
+        retries_max,
+        input_microusd_per_million: None,
+        output_microusd_per_million: None,
+        stall_timeout: Duration::from_millis(stall_ms),
+        connect_timeout: CONNECT_TIMEOUT,
+    };
     let made: Result<Provider, InvalidSettings> = match command.kind.as_str() {
-        "anthropic" => AnthropicProvider::new(AnthropicSettings {
-            name,
-            base_url,
-            model,
-            key,
-            version: match command.flags.get("version").map(String::as_str) {
+        "anthropic" => {
+            let version = match command.flags.get("version").map(String::as_str) {
                 None | Some("2023-06-01") => AnthropicVersion::V2023_06_01,
                 Some("2026-10-21") => AnthropicVersion::V2026_10_21,
                 Some(other) => return Err(format!("--version: {other} is not known")),
-            },
-            form: AnswerForm::SearchReplace,
-            max_tokens: MAX_TOKENS,
-            temperature: None,
-            retries_max,
-            input_microusd_per_million: None,
-            output_microusd_per_million: None,
-            stall_timeout,
-            connect_timeout: CONNECT_TIMEOUT,
-        })
-        .map(Provider::Anthropic),
-        "openai" => OpenAiProvider::new(OpenAiSettings {
-            name,
-            base_url,
-            model,
-            key,
-            structured: Structured::JsonSchema,
-            form: AnswerForm::SearchReplace,
-            max_tokens: MAX_TOKENS,
-            temperature: None,
-            retries_max,
-            input_microusd_per_million: None,
-            output_microusd_per_million: None,
-            stall_timeout,
-            connect_timeout: CONNECT_TIMEOUT,
-        })
-        .map(Provider::OpenAi),
+            };
+            AnthropicProvider::new(AnthropicSettings { api, version }).map(Provider::Anthropic)
+        }
+        "openai" => {
+            let structured = Structured::JsonSchema;
+            OpenAiProvider::new(OpenAiSettings { api, structured }).map(Provider::OpenAi)
+        }
         other => return Err(format!("{other}: anthropic or openai")),
     };
     made.map_err(|error| error.to_string())
@@ -153,15 +137,4 @@ impl Command {
         }
         Ok(command)
     }
-}
-
-/// No caps.
-struct Unlimited;
-
-impl Allowance for Unlimited {
-    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
-        Ok(Reservation(0))
-    }
-
-    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
 }

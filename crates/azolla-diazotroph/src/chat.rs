@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 use crate::{
     http::{Endpoint, Event, Http},
-    provider::InvalidSettings,
+    provider::{InvalidSettings, ModelSettings},
     said::Secrets,
     secret::Secret,
 };
@@ -130,23 +130,10 @@ impl Dialect {
     }
 }
 
-/// What is common to the settings of both kinds.
-pub(crate) struct Common {
-    pub(crate) name: String,
-    pub(crate) model: String,
-    pub(crate) form: AnswerForm,
-    pub(crate) max_tokens: u64,
-    pub(crate) temperature: Option<f64>,
-    pub(crate) retries_max: u64,
-    pub(crate) prices: Option<Prices>,
-    pub(crate) stall: Duration,
-    pub(crate) connect: Duration,
-    pub(crate) key: Option<Secret>,
-}
-
 /// A model behind a wire format.
 pub(crate) struct Chat<W> {
-    common: Common,
+    common: ModelSettings,
+    prices: Option<Prices>,
     wire: W,
     http: Http,
     /// What the server refused is not sent a second time, also not by a later call.
@@ -158,12 +145,12 @@ pub(crate) struct Chat<W> {
 impl<W: Wire> Chat<W> {
     /// Checks what is common to all settings.
     pub(crate) fn new(
-        common: Common,
+        common: ModelSettings,
         wire: W,
         endpoint: Endpoint,
         headers: HeaderMap,
     ) -> Result<Self, InvalidSettings> {
-        let invalid = |what: &str| InvalidSettings { name: common.name.clone(), what: what.to_owned() };
+        let invalid = |what: &str| common.invalid(what);
         if common.form == AnswerForm::Files {
             return Err(invalid("form: a model server answers in text, so it cannot be `files`"));
         }
@@ -176,13 +163,15 @@ impl<W: Wire> Chat<W> {
         if common.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
             return Err(invalid("temperature: must be from 0 to 2"));
         }
-        if common.stall.is_zero() || common.connect.is_zero() {
+        if common.stall_timeout.is_zero() || common.connect_timeout.is_zero() {
             return Err(invalid("a timeout must be longer than nothing"));
         }
+        let ModelSettings { input_microusd_per_million, output_microusd_per_million, .. } = &common;
+        let prices = Prices::of(&common.name, *input_microusd_per_million, *output_microusd_per_million)?;
         let secrets = Secrets::new(common.key.iter().map(|key| OsStr::new(key.expose())));
-        let http = Http::new(endpoint, headers, common.connect);
+        let http = Http::new(endpoint, headers, common.connect_timeout);
         let dialect = std::sync::Mutex::new(wire.dialect());
-        Ok(Self { common, wire, http, dialect, secrets, backoff: backoff::FIRST })
+        Ok(Self { common, prices, wire, http, dialect, secrets, backoff: backoff::FIRST })
     }
 
     /// Sets the first wait between tries; the later ones grow from it.

@@ -1,6 +1,12 @@
 //! What an operator says about confinement, once for all programs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::Read,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use crate::{Confinement, Sandbox};
 
@@ -40,7 +46,24 @@ impl SandboxMode {
     }
 }
 
+/// More than the paths of any repository take that one borrows objects from.
+const ALTERNATES_BYTES_MAX: u64 = 64 * 1024;
+
 impl SandboxSettings {
+    /// Returns the same with the objects to be read that a checkout's own `.git` borrows: without them git says nothing
+    /// in there. Nothing may have run in the checkout yet, as it could have written there.
+    #[must_use]
+    pub fn with_objects_of(&self, checkout: &Path) -> Self {
+        let mut settings = self.clone();
+        let mut text = Vec::new();
+        let Ok(file) = File::open(checkout.join(".git/objects/info/alternates")) else { return settings };
+        if file.take(ALTERNATES_BYTES_MAX).read_to_end(&mut text).is_ok() {
+            let paths = text.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsStr::from_bytes(line)));
+            settings.read.extend(paths.filter(|path| path.is_absolute()));
+        }
+        settings
+    }
+
     /// Returns the sandbox of a program that may also change what is in `write`, but not what is in `keep`.
     pub fn confine(&self, write: &[&Path], keep: &[&Path]) -> Sandbox {
         let owned = |paths: &[&Path]| -> Vec<PathBuf> { paths.iter().map(PathBuf::from).collect() };

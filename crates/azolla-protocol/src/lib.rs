@@ -24,7 +24,7 @@ pub use limits::{LIMITS, LeaseLength, Limit, OutOfRange, Unit};
 pub use names::UnknownName;
 pub use ports::{
     Allowance, AnswerForm, Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
-    IdSource, Reservation, Spending, Usage, Wait, WaitSource, Withheld,
+    IdSource, Reservation, Spending, Unlimited, Usage, Wait, WaitSource, Withheld,
 };
 pub use schema::*;
 pub use timestamp::{InvalidTimestamp, Timestamp};

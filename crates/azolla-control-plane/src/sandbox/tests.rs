@@ -10,7 +10,7 @@ use std::{
 use azolla_process::{Confinement, Sandbox};
 use tempfile::TempDir;
 
-use super::{PrivateHome, SandboxMode, SandboxSettings, with_objects_of, with_toolchains};
+use super::{PrivateHome, SandboxMode, SandboxSettings, with_toolchains};
 
 fn settings(mode: SandboxMode) -> SandboxSettings {
     SandboxSettings { mode, read: vec!["/r".into()], write: vec!["/cache".into()], network: true }
@@ -104,7 +104,7 @@ fn a_private_home_leaves_toolchains_where_they_are() {
 #[test]
 fn the_objects_that_a_checkout_borrows_can_be_read() {
     let checkout = TempDir::new().unwrap();
-    let of = || with_objects_of(&SandboxSettings::default(), checkout.path()).read;
+    let of = || SandboxSettings::default().with_objects_of(checkout.path()).read;
     assert!(of().is_empty());
     let info = checkout.path().join(".git/objects/info");
     fs::create_dir_all(&info).unwrap();

@@ -56,7 +56,7 @@ impl<W: Wire> Chat<W> {
     /// Sends a question and returns the answer once its head says that it is one.
     async fn answered(&self, document: Vec<u8>, account: &mut Account<'_>) -> Result<Response, Trouble> {
         let sending = self.http.send(self.wire.path(), Body::Json(document));
-        let response = match timeout(self.common.stall, sending).await {
+        let response = match timeout(self.common.stall_timeout, sending).await {
             Err(_) => return Err(Trouble::passing(self.silence())),
             Ok(Err(not_sent)) => {
                 if !matches!(not_sent, NotSent::Broken(_)) {
@@ -115,7 +115,8 @@ impl<W: Wire> Chat<W> {
         let mut reply = Reply::default();
         while !reply.is_over {
             let is_whole = reply.ending.is_some();
-            let patience = if is_whole { AFTERWARDS.min(self.common.stall) } else { self.common.stall };
+            let patience =
+                if is_whole { AFTERWARDS.min(self.common.stall_timeout) } else { self.common.stall_timeout };
             let chunk = match timeout(patience, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => chunk,
                 // Nothing that was missing is part of the answer.
@@ -152,7 +153,9 @@ impl<W: Wire> Chat<W> {
     /// Reads the beginning of a body, however it ends.
     pub(super) async fn beginning(&self, mut response: Response) -> Vec<u8> {
         let mut body = Vec::new();
-        while let Ok(Ok(Some(chunk))) = timeout(self.common.stall.min(AFTERWARDS), response.chunk()).await {
+        while let Ok(Ok(Some(chunk))) =
+            timeout(self.common.stall_timeout.min(AFTERWARDS), response.chunk()).await
+        {
             body.extend_from_slice(&chunk);
             if body.len() > ERROR_BYTES_MAX {
                 // The half of a key at the cut would not be recognised.
@@ -168,7 +171,7 @@ impl<W: Wire> Chat<W> {
         format!(
             "the server at {} sent nothing for {} s",
             self.http.endpoint().host(),
-            self.common.stall.as_secs_f64()
+            self.common.stall_timeout.as_secs_f64()
         )
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azolla_protocol::{Allowance, Reservation, Spending, Withheld};
+use azolla_protocol::Unlimited;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout};
 
@@ -149,15 +149,4 @@ async fn models<W: Wire>(chat: &Chat<W>) -> Vec<String> {
     let body = chat.beginning(response).await;
     let Ok(list) = serde_json::from_slice::<List>(&body) else { return Vec::new() };
     list.data.iter().take(MODELS_MAX).map(|model| chat.clean(&model.id)).collect()
-}
-
-/// No caps.
-struct Unlimited;
-
-impl Allowance for Unlimited {
-    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
-        Ok(Reservation(0))
-    }
-
-    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
 }

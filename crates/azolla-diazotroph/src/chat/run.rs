@@ -29,7 +29,7 @@ pub(super) async fn run<W: Wire>(chat: &Chat<W>, request: GenerationRequest<'_>)
         chat,
         request,
         deadline: Instant::now() + request.remaining.min(FOR_EVER),
-        account: Account::new(request.allowance, chat.common.prices, &chat.common.model),
+        account: Account::new(request.allowance, chat.prices, &chat.common.model),
         progress: Progress::new(request.progress),
     };
     let done =

@@ -6,9 +6,7 @@ use azolla_protocol::{FailureKind, Wait, WaitSource};
 use reqwest::StatusCode;
 
 use super::words::ErrorWords;
-
-/// Where a provider has no quota left and does not say until when.
-const QUOTA_WAIT: Duration = Duration::from_secs(15 * 60);
+use crate::provider::QUOTA_WAIT;
 
 /// The shortest wait that goes on later: what is asked for again and again is no wait.
 pub(super) const WAIT_MIN: Duration = Duration::from_secs(60);

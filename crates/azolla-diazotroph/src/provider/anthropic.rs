@@ -8,42 +8,16 @@ use azolla_protocol::{AnswerForm, Diazotroph, Generation, GenerationRequest};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use self::wire::AnthropicWire;
-use super::InvalidSettings;
-use crate::{
-    chat::{Chat, Common, Prices, Probe, ProbeFailure, key_header},
-    http::Endpoint,
-    secret::Secret,
-};
+use super::{InvalidSettings, ModelSettings};
+use crate::chat::{Chat, Probe, ProbeFailure, key_header};
 
-/// How a model is reached.
+/// A model behind the API, and which version of it is spoken.
 #[derive(Clone, Debug)]
 pub struct AnthropicSettings {
-    /// The provider's configured name.
-    pub name: String,
-    /// Where the API is, such as `https://api.anthropic.com`; a `/v1` at its end makes no difference.
-    pub base_url: String,
-    /// The model.
-    pub model: String,
-    /// The key; a server on this machine may need none.
-    pub key: Option<Secret>,
-    /// Which version of the API is spoken.
+    /// The server and the model; a `/v1` at the end of its address makes no difference, and its temperature goes up to 1.
+    pub api: ModelSettings,
+    /// Which version of the API is spoken. 2026-10-21 takes no temperature.
     pub version: AnthropicVersion,
-    /// How an answer changes files; [`AnswerForm::Files`] is refused.
-    pub form: AnswerForm,
-    /// The most tokens of an answer.
-    pub max_tokens: u64,
-    /// How freely words are chosen, from 0 to 1; left to the server where it is not set. Version 2026-10-21 takes none.
-    pub temperature: Option<f64>,
-    /// How often one run may ask again after failures in passing (B-4).
-    pub retries_max: u64,
-    /// Millionths of a US dollar for a million tokens sent; both prices or none.
-    pub input_microusd_per_million: Option<u64>,
-    /// Millionths of a US dollar for a million tokens received.
-    pub output_microusd_per_million: Option<u64>,
-    /// How long a server may send nothing.
-    pub stall_timeout: Duration,
-    /// How long a connection may take to come about.
-    pub connect_timeout: Duration,
 }
 
 /// Versions of the API: they differ in how a key is sent and in what a request may hold.
@@ -73,12 +47,8 @@ pub struct AnthropicProvider {
 impl AnthropicProvider {
     /// Makes the provider, or says what is wrong with its settings. Nothing is connected.
     pub fn new(settings: AnthropicSettings) -> Result<Self, InvalidSettings> {
-        let name = settings.name.clone();
-        let endpoint = Endpoint::new(&settings.base_url)
-            .map_err(|what| InvalidSettings { name: name.clone(), what: format!("base_url: {what}") })?;
-        let prices =
-            Prices::of(&name, settings.input_microusd_per_million, settings.output_microusd_per_million)?;
-        let refused = match (settings.temperature, settings.version) {
+        let AnthropicSettings { api, version } = settings;
+        let refused = match (api.temperature, version) {
             (Some(_), AnthropicVersion::V2026_10_21) => {
                 Some("temperature: version 2026-10-21 takes none; leave it out, or use version 2023-06-01")
             }
@@ -86,37 +56,21 @@ impl AnthropicProvider {
             _ => None,
         };
         if let Some(what) = refused {
-            return Err(InvalidSettings { name, what: what.to_owned() });
+            return Err(api.invalid(what));
         }
+        let endpoint = api.endpoint()?;
         let mut headers = HeaderMap::new();
-        headers.insert(
-            HeaderName::from_static("anthropic-version"),
-            HeaderValue::from_static(settings.version.as_str()),
-        );
-        if let Some(key) = &settings.key {
-            match settings.version {
-                AnthropicVersion::V2023_06_01 => {
-                    headers.insert(HeaderName::from_static("x-api-key"), key_header(&name, key, "")?)
-                }
-                AnthropicVersion::V2026_10_21 => {
-                    headers.insert(AUTHORIZATION, key_header(&name, key, "Bearer ")?)
-                }
+        headers
+            .insert(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(version.as_str()));
+        if let Some(key) = &api.key {
+            let (name, prefix) = match version {
+                AnthropicVersion::V2023_06_01 => (HeaderName::from_static("x-api-key"), ""),
+                AnthropicVersion::V2026_10_21 => (AUTHORIZATION, "Bearer "),
             };
+            headers.insert(name, key_header(&api.name, key, prefix)?);
         }
-        let wire = AnthropicWire::new(settings.version, endpoint.ends_with("v1"));
-        let common = Common {
-            name,
-            model: settings.model,
-            form: settings.form,
-            max_tokens: settings.max_tokens,
-            temperature: settings.temperature,
-            retries_max: settings.retries_max,
-            prices,
-            stall: settings.stall_timeout,
-            connect: settings.connect_timeout,
-            key: settings.key,
-        };
-        Ok(Self { chat: Chat::new(common, wire, endpoint, headers)? })
+        let wire = AnthropicWire::new(version, endpoint.ends_with("v1"));
+        Ok(Self { chat: Chat::new(api, wire, endpoint, headers)? })
     }
 
     /// Sets the first wait before a retry. No configuration does: it is for tests, which do not wait.

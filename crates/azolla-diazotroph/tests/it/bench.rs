@@ -11,8 +11,8 @@ use std::{
 use azolla_diazotroph::provider::{CommandProvider, CommandSettings, OutputKind, PromptBy, ResultBy};
 use azolla_process::{ResourceLimits, SandboxMode, SandboxSettings};
 use azolla_protocol::{
-    Allowance, AnswerForm, Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
-    Reservation, Spending, Timestamp, Withheld, WorkOrderId,
+    AnswerForm, Clock, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Timestamp,
+    Unlimited, WorkOrderId,
 };
 use tempfile::TempDir;
 
@@ -139,7 +139,7 @@ pub(crate) fn request<'a>(
         retries_before: 0,
         worktree,
         schema: None,
-        allowance: &NoCaps,
+        allowance: &Unlimited,
         progress: &|_| {},
     }
 }
@@ -160,15 +160,4 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "{what} did not come to hold");
         tokio::task::yield_now().await;
     }
-}
-
-/// No caps.
-pub(crate) struct NoCaps;
-
-impl Allowance for NoCaps {
-    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
-        Ok(Reservation(0))
-    }
-
-    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
 }

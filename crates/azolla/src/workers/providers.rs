@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use azolla_diazotroph::provider::{
     AnthropicProvider, AnthropicSettings, CONNECT_TIMEOUT, CommandProvider, CommandSettings, MAX_TOKENS,
-    OpenAiProvider, OpenAiSettings, RecordedProvider, RecordedSettings, STALL_TIMEOUT, Secret,
+    ModelSettings, OpenAiProvider, OpenAiSettings, RecordedProvider, RecordedSettings, STALL_TIMEOUT, Secret,
 };
 use azolla_process::{ResourceLimits, SandboxSettings};
 use azolla_protocol::{Diazotroph, limits};
@@ -53,37 +53,30 @@ pub(crate) fn make(deployment: &Deployment, name: &str) -> anyhow::Result<Made> 
             Made::Command(CommandProvider::new(command(deployment, name, configured)?)?)
         }
         ProviderConfig::Anthropic { api, version } => {
-            Made::Anthropic(AnthropicProvider::new(AnthropicSettings {
-                name,
-                base_url: api.base_url.clone(),
-                model: api.model.clone(),
-                key: key(api)?,
-                version: *version,
-                form: api.form,
-                max_tokens: api.max_tokens.unwrap_or(MAX_TOKENS),
-                temperature: None,
-                retries_max,
-                input_microusd_per_million: api.price.map(|price| price.input_microusd),
-                output_microusd_per_million: api.price.map(|price| price.output_microusd),
-                stall_timeout: stall_timeout(api),
-                connect_timeout: CONNECT_TIMEOUT,
-            })?)
+            let api = model(name, api, retries_max)?;
+            Made::Anthropic(AnthropicProvider::new(AnthropicSettings { api, version: *version })?)
         }
-        ProviderConfig::OpenAi { api, structured } => Made::OpenAi(OpenAiProvider::new(OpenAiSettings {
-            name,
-            base_url: api.base_url.clone(),
-            model: api.model.clone(),
-            key: key(api)?,
-            structured: *structured,
-            form: api.form,
-            max_tokens: api.max_tokens.unwrap_or(MAX_TOKENS),
-            temperature: None,
-            retries_max,
-            input_microusd_per_million: api.price.map(|price| price.input_microusd),
-            output_microusd_per_million: api.price.map(|price| price.output_microusd),
-            stall_timeout: stall_timeout(api),
-            connect_timeout: CONNECT_TIMEOUT,
-        })?),
+        ProviderConfig::OpenAi { api, structured } => {
+            let api = model(name, api, retries_max)?;
+            Made::OpenAi(OpenAiProvider::new(OpenAiSettings { api, structured: *structured })?)
+        }
+    })
+}
+
+fn model(name: String, api: &ModelApi, retries_max: u64) -> Result<ModelSettings, Failure> {
+    Ok(ModelSettings {
+        name,
+        base_url: api.base_url.clone(),
+        model: api.model.clone(),
+        key: key(api)?,
+        form: api.form,
+        max_tokens: api.max_tokens.unwrap_or(MAX_TOKENS),
+        temperature: None,
+        retries_max,
+        input_microusd_per_million: api.price.map(|price| price.input_microusd),
+        output_microusd_per_million: api.price.map(|price| price.output_microusd),
+        stall_timeout: stall_timeout(api),
+        connect_timeout: CONNECT_TIMEOUT,
     })
 }
 

@@ -1,10 +1,10 @@
 //! What a confined program can reach: its worktree, its own home, and what it consists of (RELIABILITY.md section 3).
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs::File,
     io::{BufRead, BufReader, Read},
-    os::unix::ffi::{OsStrExt, OsStringExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -17,9 +17,6 @@ const INTERPRETERS_MAX: usize = 4;
 
 /// The system reads no longer first line.
 const FIRST_LINE_BYTES_MAX: u64 = 256;
-
-/// More than the paths of any repository take that one borrows objects from.
-const ALTERNATES_BYTES_MAX: u64 = 64 * 1024;
 
 /// Where the program is, and where it may work.
 pub(super) struct Surroundings<'a> {
@@ -46,9 +43,8 @@ pub(super) fn sandbox(settings: &SandboxSettings, around: &Surroundings<'_>) -> 
 fn confinement(settings: &SandboxSettings, around: &Surroundings<'_>) -> Confinement {
     let git = around.directory.join(".git");
     let mut read = installation(around);
-    read.extend(borrowed_objects(&git));
     read.push(around.place.prompt_file());
-    read.extend(settings.read.iter().cloned());
+    read.extend(settings.with_objects_of(around.directory).read);
     let own = [around.directory.to_owned(), around.place.home(), around.place.tmp()];
     Confinement {
         read: there(read),
@@ -137,19 +133,6 @@ fn interpreter(script: &Path, path: &OsStr) -> Option<PathBuf> {
         first
     };
     azolla_process::find(name, path)
-}
-
-/// Returns where the worktree's own git repository has its objects: without them git says nothing in there. The file
-/// is as we made it, as nothing has run yet.
-fn borrowed_objects(git: &Path) -> Vec<PathBuf> {
-    let mut text = Vec::new();
-    let Ok(file) = File::open(git.join("objects/info/alternates")) else { return Vec::new() };
-    if file.take(ALTERNATES_BYTES_MAX).read_to_end(&mut text).is_err() {
-        return Vec::new();
-    }
-    let paths =
-        text.split(|byte| *byte == b'\n').map(|line| PathBuf::from(OsString::from_vec(line.to_vec())));
-    paths.filter(|path| path.is_absolute()).collect()
 }
 
 #[cfg(test)]

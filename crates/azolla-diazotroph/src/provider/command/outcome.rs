@@ -1,20 +1,15 @@
 //! What a run came to, from how the program ended and what it printed.
 
-use std::time::Duration;
-
 use azolla_process::{Captured, Exit, Finished};
 use azolla_protocol::{FailureKind, GenerationOutcome, Timestamp, Wait, WaitSource};
 use serde::Deserialize;
 
 use super::{
-    super::ANSWER_BYTES_MAX,
+    super::{ANSWER_BYTES_MAX, QUOTA_WAIT},
     report::{Report, Trouble, TroubleKind, until_reset},
     settings::{CommandSettings, OutputKind, ResultBy},
 };
 use crate::said::{SAID_BYTES_MAX, Secrets, said, shown, tail};
-
-/// How long a provider without quota is left alone when it does not say for how long.
-const QUOTA_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// The most bytes of an agent's words about what went wrong.
 const MESSAGE_BYTES_MAX: usize = 1_000;

@@ -6,8 +6,8 @@ use std::{
 };
 
 use azolla_diazotroph::provider::{
-    AnthropicProvider, AnthropicSettings, AnthropicVersion, CONNECT_TIMEOUT, MAX_TOKENS, OpenAiProvider,
-    OpenAiSettings, Probe, ProbeFailure, STALL_TIMEOUT, Secret, Structured,
+    AnthropicProvider, AnthropicSettings, AnthropicVersion, CONNECT_TIMEOUT, MAX_TOKENS, ModelSettings,
+    OpenAiProvider, OpenAiSettings, Probe, ProbeFailure, STALL_TIMEOUT, Secret, Structured,
 };
 use azolla_protocol::{
     Allowance, AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
@@ -139,48 +139,30 @@ impl Desk {
     }
 
     pub(crate) fn provider(&self) -> Provider {
-        let Self { base_url, key, max_tokens, retries_max, .. } = self.clone();
-        let (name, model) = ("models".to_owned(), "m-1".to_owned());
-        let prices = (self.prices.map(|prices| prices.0), self.prices.map(|prices| prices.1));
+        let Self { base_url, key, max_tokens, retries_max, temperature, .. } = self.clone();
+        let api = ModelSettings {
+            name: "models".to_owned(),
+            base_url,
+            model: "m-1".to_owned(),
+            key,
+            form: AnswerForm::SearchReplace,
+            max_tokens,
+            temperature,
+            retries_max,
+            input_microusd_per_million: self.prices.map(|prices| prices.0),
+            output_microusd_per_million: self.prices.map(|prices| prices.1),
+            stall_timeout: self.stall,
+            connect_timeout: CONNECT_TIMEOUT,
+        };
         match self.kind {
-            Kind::Anthropic => Provider::Anthropic(
-                AnthropicProvider::new(AnthropicSettings {
-                    name,
-                    base_url,
-                    model,
-                    key,
-                    version: self.version,
-                    form: AnswerForm::SearchReplace,
-                    max_tokens,
-                    temperature: self.temperature,
-                    retries_max,
-                    input_microusd_per_million: prices.0,
-                    output_microusd_per_million: prices.1,
-                    stall_timeout: self.stall,
-                    connect_timeout: CONNECT_TIMEOUT,
-                })
-                .unwrap()
-                .backing_off_from(self.backoff),
-            ),
-            Kind::OpenAi => Provider::OpenAi(
-                OpenAiProvider::new(OpenAiSettings {
-                    name,
-                    base_url,
-                    model,
-                    key,
-                    structured: self.structured,
-                    form: AnswerForm::SearchReplace,
-                    max_tokens,
-                    temperature: self.temperature,
-                    retries_max,
-                    input_microusd_per_million: prices.0,
-                    output_microusd_per_million: prices.1,
-                    stall_timeout: self.stall,
-                    connect_timeout: CONNECT_TIMEOUT,
-                })
-                .unwrap()
-                .backing_off_from(self.backoff),
-            ),
+            Kind::Anthropic => {
+                let made = AnthropicProvider::new(AnthropicSettings { api, version: self.version });
+                Provider::Anthropic(made.unwrap().backing_off_from(self.backoff))
+            }
+            Kind::OpenAi => {
+                let made = OpenAiProvider::new(OpenAiSettings { api, structured: self.structured });
+                Provider::OpenAi(made.unwrap().backing_off_from(self.backoff))
+            }
         }
     }
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use azolla_diazotroph::provider::{
-    AnthropicProvider, AnthropicSettings, AnthropicVersion, CONNECT_TIMEOUT, MAX_TOKENS, STALL_TIMEOUT,
-    Secret,
+    AnthropicProvider, AnthropicSettings, AnthropicVersion, CONNECT_TIMEOUT, InvalidSettings, MAX_TOKENS,
+    ModelSettings, STALL_TIMEOUT, Secret,
 };
 use azolla_protocol::{AnswerForm, FailureKind};
 use rustls::{
@@ -22,13 +22,12 @@ use super::{
 };
 
 /// Settings as an operator may write them.
-fn settings() -> AnthropicSettings {
-    AnthropicSettings {
+fn settings() -> ModelSettings {
+    ModelSettings {
         name: "models".into(),
         base_url: "https://api.example.com".into(),
         model: "m-1".into(),
         key: Some(Secret::new(format!(" {CANARY}\n"), "MODEL_KEY")),
-        version: AnthropicVersion::V2023_06_01,
         form: AnswerForm::SearchReplace,
         max_tokens: MAX_TOKENS,
         temperature: None,
@@ -40,54 +39,49 @@ fn settings() -> AnthropicSettings {
     }
 }
 
+fn made(api: ModelSettings, version: AnthropicVersion) -> Result<AnthropicProvider, InvalidSettings> {
+    AnthropicProvider::new(AnthropicSettings { api, version })
+}
+
 #[test]
 fn t28_t29_settings_that_break_a_rule_are_refused_without_the_key() {
-    assert!(AnthropicProvider::new(settings()).is_ok());
+    const VERSION: AnthropicVersion = AnthropicVersion::V2023_06_01;
+    assert!(made(settings(), VERSION).is_ok());
     let key = |text: &str| Some(Secret::new(text.to_owned(), "MODEL_KEY"));
+    let all = settings;
     let cases = [
+        (ModelSettings { base_url: "http://api.example.com".into(), ..all() }, "base_url: must be https://"),
         (
-            AnthropicSettings { base_url: "http://api.example.com".into(), ..settings() },
-            "base_url: must be https://",
-        ),
-        (
-            AnthropicSettings { base_url: "http://169.254.169.254".into(), ..settings() },
+            ModelSettings { base_url: "http://169.254.169.254".into(), ..all() },
             "base_url: must not be a link-local",
         ),
         (
-            AnthropicSettings { base_url: format!("https://u:{CANARY}@x"), ..settings() },
+            ModelSettings { base_url: format!("https://u:{CANARY}@x"), ..all() },
             "base_url: must not hold a user",
         ),
-        (AnthropicSettings { form: AnswerForm::Files, ..settings() }, "form: "),
-        (AnthropicSettings { model: " ".into(), ..settings() }, "model: is empty"),
-        (AnthropicSettings { max_tokens: 0, ..settings() }, "max_tokens: "),
-        (AnthropicSettings { temperature: Some(-0.1), ..settings() }, "temperature: must be from 0 to 2"),
-        (AnthropicSettings { temperature: Some(1.5), ..settings() }, "temperature: must be from 0 to 1"),
-        (AnthropicSettings { temperature: Some(f64::NAN), ..settings() }, "temperature: must be from 0 to 2"),
+        (ModelSettings { form: AnswerForm::Files, ..all() }, "form: "),
+        (ModelSettings { model: " ".into(), ..all() }, "model: is empty"),
+        (ModelSettings { max_tokens: 0, ..all() }, "max_tokens: "),
+        (ModelSettings { temperature: Some(-0.1), ..all() }, "temperature: must be from 0 to 2"),
+        (ModelSettings { temperature: Some(1.5), ..all() }, "temperature: must be from 0 to 1"),
+        (ModelSettings { temperature: Some(f64::NAN), ..all() }, "temperature: must be from 0 to 2"),
+        (ModelSettings { input_microusd_per_million: Some(1), ..all() }, "a price for tokens sent"),
+        (ModelSettings { key: key(""), ..all() }, "the key from MODEL_KEY is empty"),
         (
-            AnthropicSettings {
-                temperature: Some(0.0),
-                version: AnthropicVersion::V2026_10_21,
-                ..settings()
-            },
-            "temperature: version 2026-10-21 takes none",
-        ),
-        (AnthropicSettings { input_microusd_per_million: Some(1), ..settings() }, "a price for tokens sent"),
-        (AnthropicSettings { key: key(""), ..settings() }, "the key from MODEL_KEY is empty"),
-        (
-            AnthropicSettings { key: key(&format!("{CANARY}\r\nx-evil: 1")), ..settings() },
+            ModelSettings { key: key(&format!("{CANARY}\r\nx-evil: 1")), ..all() },
             "the key from MODEL_KEY holds blanks",
         ),
-        (
-            AnthropicSettings { key: key(&format!("{CANARY}é")), ..settings() },
-            "the key from MODEL_KEY holds blanks",
-        ),
+        (ModelSettings { key: key(&format!("{CANARY}é")), ..all() }, "the key from MODEL_KEY holds blanks"),
     ];
     for (settings, what) in cases {
         assert!(!format!("{settings:?}").contains("x-evil"), "{settings:?}");
-        let refused = AnthropicProvider::new(settings).unwrap_err();
+        let refused = made(settings, VERSION).unwrap_err();
         assert!(refused.what.starts_with(what), "{refused}");
         assert!(!format!("{refused} {refused:?}").contains(CANARY), "{refused}");
     }
+    let cold = ModelSettings { temperature: Some(0.0), ..all() };
+    let refused = made(cold, AnthropicVersion::V2026_10_21).unwrap_err();
+    assert!(refused.what.starts_with("temperature: version 2026-10-21 takes none"), "{refused}");
 }
 
 /// T28: the other server is there and would take the request.

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use azolla_diazotroph::provider::{CONNECT_TIMEOUT, OpenAiProvider, OpenAiSettings, Structured};
+use azolla_diazotroph::provider::{
+    CONNECT_TIMEOUT, ModelSettings, OpenAiProvider, OpenAiSettings, Structured,
+};
 use azolla_protocol::{
     AnswerForm, AzollaId, AzollaType, CaptureId, Diazotroph, GenerationOutcome, GenerationRequest,
     ObjectiveId, ObjectiveStatus, QueryStatus, Timestamp,
@@ -32,12 +34,11 @@ async fn asked(prompt: &str, schema: &Value) -> Option<GenerationOutcome> {
         eprintln!("not run: AZOLLA_TEST_OPENAI_URL is not set, so no real model was asked");
         return None;
     };
-    let provider = OpenAiProvider::new(OpenAiSettings {
+    let api = ModelSettings {
         name: "real".into(),
         base_url,
         model: std::env::var("AZOLLA_TEST_OPENAI_MODEL").unwrap_or_else(|_| "default".into()),
         key: None,
-        structured: Structured::JsonSchema,
         form: AnswerForm::SearchReplace,
         max_tokens: 2_000,
         temperature: Some(0.0),
@@ -46,7 +47,8 @@ async fn asked(prompt: &str, schema: &Value) -> Option<GenerationOutcome> {
         output_microusd_per_million: None,
         stall_timeout: BUDGET,
         connect_timeout: CONNECT_TIMEOUT,
-    });
+    };
+    let provider = OpenAiProvider::new(OpenAiSettings { api, structured: Structured::JsonSchema });
     let id = work_order_id(1);
     let asked = GenerationRequest { schema: Some(schema), ..request(&id, prompt, BUDGET, None) };
     let generation = provider.unwrap().generate(asked).await;

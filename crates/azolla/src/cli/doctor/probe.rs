@@ -7,8 +7,7 @@ use std::{
 
 use azolla_diazotroph::provider::{Probe, ProbeFailure};
 use azolla_protocol::{
-    Allowance, AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, IdSource, Reservation, Spending,
-    Withheld, WorkOrderId,
+    AnswerForm, Diazotroph, GenerationOutcome, GenerationRequest, IdSource, Unlimited, WorkOrderId,
 };
 use azolla_substrate::SystemIds;
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -116,7 +115,8 @@ async fn program(provider: &dyn Diazotroph) -> Result<String, (String, String)> 
         retries_before: 0,
         worktree: (provider.answer_form() == AnswerForm::Files).then(|| directory.path()),
         schema: None,
-        allowance: &Free,
+        // The operator asks for it, and it is tiny: no cap is in its way.
+        allowance: &Unlimited,
         progress: &|_| {},
     };
     match provider.generate(request).await.outcome {
@@ -136,15 +136,4 @@ async fn program(provider: &dyn Diazotroph) -> Result<String, (String, String)> 
             Err((wait.reason, format!("wait {time}, or use another provider")))
         }
     }
-}
-
-/// The operator asks for it, and it is tiny: no cap is in its way.
-struct Free;
-
-impl Allowance for Free {
-    fn reserve(&self, _most: Spending) -> Result<Reservation, Withheld> {
-        Ok(Reservation(0))
-    }
-
-    fn settle(&self, _reservation: Reservation, _spent: Spending) {}
 }

@@ -1,6 +1,9 @@
 //! What is shown to a program, on real directories.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::{
+    ffi::OsString,
+    os::unix::fs::{PermissionsExt, symlink},
+};
 
 use tempfile::TempDir;
 

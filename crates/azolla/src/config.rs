@@ -32,7 +32,7 @@ pub(crate) use repository_file::{
 };
 
 /// All that `config.toml` says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Config {
     /// The azollas, in the order of their ids.
     pub(crate) azollas: Vec<AzollaConfig>,

@@ -13,7 +13,7 @@ use azolla_diazotroph::provider::{AnthropicVersion, OutputKind, PromptBy, Result
 use azolla_protocol::AnswerForm;
 
 /// Where work comes back from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ProviderConfig {
     /// A program on this machine.
     Command {
@@ -62,7 +62,7 @@ pub(crate) enum ProviderConfig {
 }
 
 /// A model behind a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ModelApi {
     /// The model's name.
     pub(crate) model: String,
@@ -76,6 +76,8 @@ pub(crate) struct ModelApi {
     pub(crate) form: AnswerForm,
     /// The most tokens of an answer, if that is not the default.
     pub(crate) max_tokens: Option<u64>,
+    /// How freely words are chosen, if that is not left to the server.
+    pub(crate) temperature: Option<f64>,
     /// What it costs, if that is known.
     pub(crate) price: Option<Price>,
 }

@@ -277,6 +277,7 @@ fn a_model_is_read_with_its_defaults_and_its_prices() {
         key: Some(KeyFrom::Env("A_KEY".into())),
         form: AnswerForm::SearchReplace,
         max_tokens: None,
+        temperature: None,
         price: None,
     };
     let config = parse(&format!("{MODEL}key_env = \"A_KEY\"\n")).unwrap();
@@ -300,15 +301,26 @@ fn a_model_is_read_with_its_defaults_and_its_prices() {
         version: AnthropicVersion::V2026_10_21,
     };
     assert_eq!(config.providers["m"], expected);
-    let config =
-        parse("[provider.l]\nkind = \"openai\"\nmodel = \"big\"\nbase_url = \"http://[::1]:8080/v1/\"\n");
+    let config = parse(
+        "[provider.l]\nkind = \"openai\"\nmodel = \"big\"\nbase_url = \"http://[::1]:8080/v1/\"\ntemperature = 1.5\n",
+    );
     let config = config.unwrap();
     let expected = ProviderConfig::OpenAi {
-        api: ModelApi { base_url: "http://[::1]:8080/v1".into(), is_local: true, key: None, ..api },
+        api: ModelApi {
+            base_url: "http://[::1]:8080/v1".into(),
+            is_local: true,
+            key: None,
+            temperature: Some(1.5),
+            ..api.clone()
+        },
         structured: Structured::JsonSchema,
     };
     assert_eq!(config.providers["l"], expected);
     assert_eq!(config.unpriced().count(), 0, "a model of one's own costs nothing");
+    let config = parse(&format!("{MODEL}key_env = \"A_KEY\"\ntemperature = 0\n")).unwrap();
+    let api = ModelApi { temperature: Some(0.0), ..api };
+    let expected = ProviderConfig::Anthropic { api, version: AnthropicVersion::V2023_06_01 };
+    assert_eq!(config.providers["m"], expected);
 }
 
 #[test]
@@ -322,6 +334,18 @@ fn t28_a_model_that_is_set_up_wrongly_is_underlined() {
         (with("key_env = \"A\"\nstructured = \"none\""), "unknown key `structured`"),
         (with("key_env = \"A\"\nform = \"files\""), "one of search-replace, diff, whole-file, json"),
         (with("key_env = \"A\"\nmax_tokens = 0"), "it must be 1 to 1000000 (tokens)"),
+        (with("key_env = \"A\"\ntemperature = 1.5"), "it must be from 0 to 1"),
+        (with("key_env = \"A\"\ntemperature = -0.1"), "it must be from 0 to 1"),
+        (with("key_env = \"A\"\ntemperature = nan"), "it must be from 0 to 1"),
+        (with("key_env = \"A\"\ntemperature = \"cold\""), "`temperature` must be a number"),
+        (
+            with("key_env = \"A\"\nversion = \"2026-10-21\"\ntemperature = 0.0"),
+            "^^^^^^^^^^^ take this line out, or set version = \"2023-06-01\"",
+        ),
+        (
+            "[provider.m]\nkind = \"openai\"\nmodel = \"x\"\nkey_env = \"A\"\ntemperature = 2.1".into(),
+            "it must be from 0 to 2",
+        ),
         (with("key_env = \"A\"\ninput_usd_per_million = 1"), "has no `output_usd_per_million`"),
         (with("key_env = \"A\"\nbase_ulr = \"https://x\""), "did you mean `base_url`?"),
         (

@@ -71,7 +71,7 @@ fn model(name: String, api: &ModelApi, retries_max: u64) -> Result<ModelSettings
         key: key(api)?,
         form: api.form,
         max_tokens: api.max_tokens.unwrap_or(MAX_TOKENS),
-        temperature: None,
+        temperature: api.temperature,
         retries_max,
         input_microusd_per_million: api.price.map(|price| price.input_microusd),
         output_microusd_per_million: api.price.map(|price| price.output_microusd),

@@ -166,7 +166,7 @@ fn home_files(section: &Section<'_>) -> Result<Vec<String>, Fault> {
     Ok(files)
 }
 
-const API_KEYS: [&str; 9] = [
+const API_KEYS: [&str; 10] = [
     "kind",
     "model",
     "base_url",
@@ -174,6 +174,7 @@ const API_KEYS: [&str; 9] = [
     "key_file",
     "form",
     "max_tokens",
+    "temperature",
     "input_usd_per_million",
     "output_usd_per_million",
 ];
@@ -182,10 +183,12 @@ fn anthropic(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
     section.only(&[&API_KEYS[..], &["version"]].concat())?;
     let versions =
         [("2023-06-01", AnthropicVersion::V2023_06_01), ("2026-10-21", AnthropicVersion::V2026_10_21)];
-    Ok(ProviderConfig::Anthropic {
-        api: api(section, "https://api.anthropic.com")?,
-        version: section.choice("version", &versions)?.unwrap_or(AnthropicVersion::V2023_06_01),
-    })
+    let version = section.choice("version", &versions)?.unwrap_or(AnthropicVersion::V2023_06_01);
+    if let (AnthropicVersion::V2026_10_21, Some(span)) = (version, section.key("temperature")) {
+        return Err(Fault::new(span, "version 2026-10-21 takes no `temperature`")
+            .help("take this line out, or set version = \"2023-06-01\""));
+    }
+    Ok(ProviderConfig::Anthropic { api: api(section, "https://api.anthropic.com", 1.0)?, version })
 }
 
 fn openai(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
@@ -196,7 +199,7 @@ fn openai(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
         ("none", Structured::None),
     ];
     Ok(ProviderConfig::OpenAi {
-        api: api(section, "https://api.openai.com/v1")?,
+        api: api(section, "https://api.openai.com/v1", 2.0)?,
         structured: section.choice("structured", &structured)?.unwrap_or(Structured::JsonSchema),
     })
 }
@@ -205,7 +208,7 @@ fn openai(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
 const MAX_TOKENS: Limit =
     Limit { name: "max_tokens", unit: Unit::Tokens, default: 16_384, minimum: 1, maximum: Some(1_000_000) };
 
-fn api(section: &Section<'_>, default_url: &str) -> Result<ModelApi, Fault> {
+fn api(section: &Section<'_>, default_url: &str, temperature_max: f64) -> Result<ModelApi, Fault> {
     let (model, _) = section.needed_text("model")?;
     let (base_url, is_local) = base_url(section, default_url)?;
     let key = reference(section, "key")?;
@@ -221,6 +224,7 @@ fn api(section: &Section<'_>, default_url: &str) -> Result<ModelApi, Fault> {
         key,
         form: form(section)?,
         max_tokens: section.limit("max_tokens", &MAX_TOKENS)?,
+        temperature: section.number("temperature", temperature_max)?,
         price: price(section)?,
     })
 }

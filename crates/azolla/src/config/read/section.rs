@@ -106,6 +106,21 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// Returns a number, with or without decimals, from 0 to `most`.
+    pub(in crate::config) fn number(&self, key: &str, most: f64) -> Result<Option<f64>, Fault> {
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let written = match value.get_ref() {
+            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+            DeValue::Float(float) => float.as_str(),
+            _ => return Err(wrong(key, value, "a number")),
+        };
+        match written.parse::<f64>() {
+            Ok(number) if (0.0..=most).contains(&number) => Ok(Some(number)),
+            _ => Err(Fault::new(value.span(), format!("`{key}` is out of its range"))
+                .help(format!("it must be from 0 to {most}"))),
+        }
+    }
+
     /// Returns a length of time, such as "90 min", "6h" or "2d"; or never, written "none".
     pub(in crate::config) fn period(&self, key: &str) -> Result<Option<Period>, Fault> {
         let Some((text, span)) = self.text(key)? else { return Ok(None) };

@@ -14,6 +14,7 @@ use std::{
 
 use azolla_control_plane::spending::{Ledger, RunAccount};
 use azolla_protocol::{Allowance, Clock, Reservation, Spending, Timestamp, Wait, WaitSource, Withheld};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::{
     config::{BUILTIN, Limits},
@@ -150,11 +151,13 @@ impl Books {
     }
 
     fn write<T>(&self, work: impl FnOnce(&Account<'_>) -> Result<T, HomeError>) -> Result<T, HomeError> {
-        let done = self.with(|home| {
-            let account = home.account()?;
-            let done = work(&account)?;
-            account.commit()?;
-            Ok(done)
+        let done = aside(|| {
+            self.with(|home| {
+                let account = home.account()?;
+                let done = work(&account)?;
+                account.commit()?;
+                Ok(done)
+            })
         });
         if let Err(error) = &done {
             let failed = (self.clock.now(), unusable(error));
@@ -190,6 +193,15 @@ impl Books {
         // Not kept after an error: the next answer begins with a new connection.
         *open = Some(current);
         Ok(done)
+    }
+}
+
+/// Does what may wait for another program, while other threads take over what this one has to do besides.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        // One thread has nothing else to do, or there is no runtime at all.
+        _ => work(),
     }
 }
 

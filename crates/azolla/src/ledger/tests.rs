@@ -389,6 +389,23 @@ fn an_account_that_cannot_be_used_withholds_everything_until_it_can() {
     assert_eq!((desk.today().runs, desk.today().tokens), (1, 1));
 }
 
+/// Another program may hold the write lock for seconds: what else this one has to do, such as renewing a lease, goes on.
+#[test]
+fn c7_an_account_that_is_waited_for_holds_nothing_else_up() {
+    let desk = Desk::new();
+    let ledger = desk.ledger(&[]);
+    ledger.begin(&run("a", 1)).unwrap();
+    let other = rusqlite::Connection::open(desk.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let begun = runtime.block_on(runtime.spawn(async move {
+        // It can only run while the account is waited for: there is one thread.
+        tokio::spawn(async move { other.execute_batch("COMMIT").unwrap() });
+        ledger.begin(&run("b", 1)).map(drop)
+    }));
+    assert_eq!(begun.unwrap(), Ok(()));
+}
+
 /// However processes interleave, what is set aside never adds up to more than a cap, and no room is given away twice.
 #[test]
 fn t40_two_processes_that_race_never_pass_a_cap_together() {

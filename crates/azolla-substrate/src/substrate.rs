@@ -64,10 +64,11 @@ pub trait SubstrateRead: Send + Sync {
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
 
-    /// Returns the newest journal rows, the newest first, each with where it stands. Who follows from the first one misses
-    /// nothing that comes later.
+    /// Returns the newest journal rows that come after `after`, the newest first, each with where it stands. Who follows
+    /// from the first one misses nothing that comes later.
     fn journal_latest(
         &self,
+        after: JournalCursor,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
 

@@ -248,9 +248,11 @@ impl SubstrateRead for PostgresSubstrate {
 
     fn journal_latest(
         &self,
+        after: JournalCursor,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        Box::pin(self.journal(Statement::new(sql::JOURNAL_LATEST, [limit.into()])))
+        let values = [limit.into(), after.transaction.into(), after.seq.into()];
+        Box::pin(self.journal(Statement::new(sql::JOURNAL_LATEST, values)))
     }
 
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {

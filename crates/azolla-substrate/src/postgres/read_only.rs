@@ -54,9 +54,10 @@ impl SubstrateRead for PostgresReader {
 
     fn journal_latest(
         &self,
+        after: JournalCursor,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        self.0.journal_latest(limit)
+        self.0.journal_latest(after, limit)
     }
 
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {

@@ -111,6 +111,7 @@ pub(super) const JOURNAL_LATEST: &str = concat!(
     crate::sql::journal_columns!(),
     ", xid FROM (SELECT * FROM journal ORDER BY seq DESC LIMIT $1) AS journal
       WHERE xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)
+        AND (xid, seq) > ($2, $3)
       ORDER BY xid DESC, seq DESC"
 );
 

@@ -102,9 +102,11 @@ impl SubstrateRead for SqliteSubstrate {
 
     fn journal_latest(
         &self,
+        after: JournalCursor,
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        Box::pin(journal_rows(self, Statement::new(sql::JOURNAL_LATEST, [limit.into()])))
+        let statement = Statement::new(sql::JOURNAL_LATEST, [after.seq.into(), limit.into()]);
+        Box::pin(journal_rows(self, statement))
     }
 
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {

@@ -121,5 +121,8 @@ pub(super) const COUNT_WORKORDER: &str = "
 pub(super) const JOURNAL_AFTER: &str =
     concat!("SELECT ", crate::sql::journal_columns!(), " FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2");
 
-pub(super) const JOURNAL_LATEST: &str =
-    concat!("SELECT ", crate::sql::journal_columns!(), " FROM journal ORDER BY seq DESC LIMIT $1");
+pub(super) const JOURNAL_LATEST: &str = concat!(
+    "SELECT ",
+    crate::sql::journal_columns!(),
+    " FROM journal WHERE seq > $1 ORDER BY seq DESC LIMIT $2"
+);

@@ -76,8 +76,11 @@ on_both_backends! {
             PatchCycle::created(&world).await;
         }
         let all = rows_after(&world, JournalCursor::default(), 3).await;
-        let latest = world.store.journal_latest(2).await.unwrap();
+        let latest = world.store.journal_latest(JournalCursor::default(), 2).await.unwrap();
         assert_eq!(latest, all.iter().rev().take(2).cloned().collect::<Vec<_>>());
+        // Nothing comes after the newest row, and only that one after the row before it.
+        assert_eq!(world.store.journal_latest(latest[0].0, 2).await.unwrap(), []);
+        assert_eq!(world.store.journal_latest(latest[1].0, 2).await.unwrap(), latest[..1]);
         PatchCycle::created(&world).await;
         let later = rows_after(&world, latest[0].0, 1).await;
         assert_eq!(later, rows_after(&world, JournalCursor::default(), 4).await[all.len()..]);

@@ -166,24 +166,24 @@ async fn runs(read: &dyn SubstrateRead, now: Timestamp) -> Result<Vec<Run>, Subs
     Ok(runs)
 }
 
-/// Reads what came after the last look, backwards from the newest, so that it costs what is shown and not what happened.
+/// Reads what came after the last look, backwards from the newest, so that it costs what is new, up to what can be shown,
+/// and not what happened.
 async fn since(read: &dyn SubstrateRead, look: Option<Look>) -> Result<Since, SubstrateError> {
     const LOOKED_AT_MAX: u64 = 1_000;
     let mark: Option<JournalCursor> = look.as_ref().and_then(|look| look.cursor.parse().ok());
     // At the first look everything is new, so nothing is worth a line.
-    let latest = read.journal_latest(if mark.is_some() { LOOKED_AT_MAX } else { 1 }).await?;
+    let latest = match mark {
+        Some(mark) => read.journal_latest(mark, LOOKED_AT_MAX).await?,
+        None => read.journal_latest(JournalCursor::default(), 1).await?,
+    };
     let newest = latest.first().map(|(at, _)| *at);
-    let is_cut = latest.len() as u64 == LOOKED_AT_MAX && latest.last().map(|(at, _)| *at) > mark;
-    let mut entries: Vec<JournalEntry> = latest
-        .into_iter()
-        .filter(|(at, entry)| mark.is_some_and(|mark| *at > mark) && line::matters(entry))
-        .map(|(_, entry)| entry)
-        .collect();
+    let is_cut = latest.len() as u64 == LOOKED_AT_MAX;
+    let mut entries: Vec<JournalEntry> = latest.into_iter().map(|(_, entry)| entry).collect();
+    entries.retain(|entry| mark.is_some() && line::matters(entry));
     entries.reverse();
-    let kept = match (newest, mark) {
-        (Some(newest), Some(mark)) => (newest > mark).then_some(newest),
-        (newest, None) => Some(newest.unwrap_or_default()),
-        (None, Some(_)) => None,
+    let kept = match mark {
+        Some(_) => newest,
+        None => Some(newest.unwrap_or_default()),
     };
     Ok(Since { looked_at: look.map(|look| look.at), entries, is_cut, kept })
 }

@@ -114,9 +114,10 @@ macro_rules! as_it_is {
 
             fn journal_latest(
                 &self,
+                after: JournalCursor,
                 limit: u64,
             ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-                self.store.journal_latest(limit)
+                self.store.journal_latest(after, limit)
             }
 
             fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {

@@ -181,6 +181,20 @@ impl Deployment {
         })
     }
 
+    /// Opens the store of an azolla for one look at it, at the least cost: a file for reading alone, without the thread that
+    /// would write it and without its write lock. A file that has to be upgraded first is.
+    pub(crate) async fn open_to_look(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn SubstrateRead>> {
+        let opened = match azolla.store {
+            None => self.open_to_read(azolla).await.ok(),
+            Some(_) => None,
+        };
+        // What was wrong is told by the whole store, which can also put some of it right.
+        match opened {
+            Some(store) => Ok(store),
+            None => Ok(self.open(azolla).await?),
+        }
+    }
+
     /// Returns the repository of a CODE_PATCH azolla.
     pub(crate) fn repository(&self, azolla: &AzollaConfig) -> anyhow::Result<GitRepository> {
         let repo = azolla.repo.clone().with_context(|| format!("{} has no repository", azolla.id))?;

@@ -89,10 +89,16 @@ impl Home {
         Ok(found.and_then(|(cursor, at)| Some(Look { cursor, at: at.parse().ok()? })))
     }
 
-    /// Notes how far the operator has looked.
-    pub(crate) fn looked(&self, id: &AzollaId, look: &Look) -> Result<(), HomeError> {
-        self.connection.execute(sql::LOOKED, (id.as_str(), &look.cursor, look.at.to_string()))?;
-        Ok(())
+    /// Notes how far the operator has looked at each azolla: all of it, with one sync, or nothing.
+    pub(crate) fn looked(&mut self, looks: &[(&AzollaId, Look)]) -> Result<(), HomeError> {
+        if looks.is_empty() {
+            return Ok(());
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (id, look) in looks {
+            transaction.execute(sql::LOOKED, (id.as_str(), &look.cursor, look.at.to_string()))?;
+        }
+        Ok(transaction.commit()?)
     }
 }
 

@@ -56,12 +56,12 @@ pub(super) fn open_file(
     }
 }
 
-/// Looks whether a file is the store of `expected`, at the newest of `migrations`. Writes nothing.
-pub(super) fn check_readable(
+/// Opens a file for reading alone, if it is the store of `expected` at the newest of `migrations`. Writes nothing.
+pub(super) fn open_to_read(
     path: &Path,
     expected: &Identity,
     migrations: &[Migration],
-) -> Result<(), SubstrateError> {
+) -> Result<Connection, SubstrateError> {
     make_room(path, &Opening::Existing)?;
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, &JobTime::default()).map_err(fault)?;
     check_owner(&connection, path)?;
@@ -69,7 +69,8 @@ pub(super) fn check_readable(
     if !missing(migrations, version)?.is_empty() {
         return Err(older(version));
     }
-    identify(&connection, &Opening::OrCreate(expected.clone())).map(drop)
+    identify(&connection, &Opening::OrCreate(expected.clone()))?;
+    Ok(connection)
 }
 
 /// Creates the file for its owner alone, or says what is missing. One that is there is left to SQLite: closing a second

@@ -18,7 +18,7 @@ use super::{
     connection::{JobTime, connect, query},
     fault::Fault,
     integrity, journal_rows,
-    open::check_readable,
+    open::open_to_read,
     reader::Readers,
     sql,
 };
@@ -57,13 +57,14 @@ impl SqliteReader {
         identity: &Identity,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, SubstrateError> {
-        let (checked, identity) = (path.to_owned(), identity.clone());
-        let opened = tokio::task::spawn_blocking(move || check_readable(&checked, &identity, MIGRATIONS));
-        opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))??;
+        let (opened, identity) = (path.to_owned(), identity.clone());
+        let opened = tokio::task::spawn_blocking(move || open_to_read(&opened, &identity, MIGRATIONS));
+        let connection = opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))??;
         Ok(Self {
             path: path.to_owned(),
             clock,
-            readers: Readers::new(path.to_owned()),
+            // The connection has read the schema, which is most of what a first read costs.
+            readers: Readers::with(path.to_owned(), connection),
             changes: watch::channel(0).0,
             watching: OnceLock::new(),
         })

@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use rusqlite::{Connection, OpenFlags};
@@ -35,6 +35,13 @@ impl Readers {
         Self { path: Arc::new(path), idle: Arc::default(), permits }
     }
 
+    /// The same, with a first reader that is open already.
+    pub(super) fn with(path: PathBuf, connection: Connection) -> Self {
+        let readers = Self::new(path);
+        readers.idle().push(connection);
+        readers
+    }
+
     /// Runs `work` on a reader, in place: a read through an index takes a few microseconds, which is less than another
     /// thread takes to wake up, and in WAL no reader waits for a writer. What reads a whole store goes by `scan`.
     pub(super) async fn run<T>(
@@ -42,7 +49,7 @@ impl Readers {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, SubstrateError> {
         let permit = self.permit().await;
-        self.with(permit, work).map_err(SubstrateError::from)
+        self.lend(permit, work).map_err(SubstrateError::from)
     }
 
     /// Streams the rows of several statements from one read transaction.
@@ -55,7 +62,7 @@ impl Readers {
         tokio::spawn(async move {
             let permit = readers.permit().await;
             tokio::task::spawn_blocking(move || {
-                let result = readers.with(permit, |connection| stream(connection, &statements, &sender));
+                let result = readers.lend(permit, |connection| stream(connection, &statements, &sender));
                 if let Err(fault) = result {
                     // Nobody listens any more if this fails.
                     let _ = sender.blocking_send(Err(fault.into()));
@@ -69,20 +76,23 @@ impl Readers {
         self.permits.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
 
-    fn with<T>(
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lend<T>(
         &self,
         _permit: OwnedSemaphorePermit,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Fault> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle().pop();
+        let kept = self.idle().pop();
         let connection = match kept {
             Some(connection) => connection,
             None => connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY, &JobTime::default())
                 .map_err(|error| Fault::from(&error))?,
         };
         let result = work(&connection).map_err(|error| Fault::from(&error));
-        idle().push(connection);
+        self.idle().push(connection);
         result
     }
 }

@@ -46,13 +46,10 @@ impl Resume {
         }
         page::page(&deployment, &desks, &spending).show()?;
         // After the page is out: what was not shown has not been seen.
-        if let Some(store) = store {
-            for desk in &desks {
-                if let Some(look) = desk.new_look() {
-                    // Not noted, it is news once more; the doctor tells what is wrong with the home.
-                    let _ = store.looked(&desk.azolla_id, &look);
-                }
-            }
+        if let Some(mut store) = store {
+            let looks = desks.iter().filter_map(|desk| Some((&desk.azolla_id, desk.new_look()?)));
+            // Not noted, it is news once more; the doctor tells what is wrong with the home.
+            let _ = store.looked(&looks.collect::<Vec<_>>());
         }
         Ok(ExitCode::SUCCESS)
     }

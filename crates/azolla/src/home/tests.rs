@@ -13,11 +13,11 @@ fn pins_and_looks_are_kept() {
     let path = directory.path().join("home.sqlite");
     let (id, at) = (AzollaId::new("az-a").unwrap(), Timestamp::from_millisecond(5).unwrap());
     {
-        let home = Home::open(&path).unwrap();
+        let mut home = Home::open(&path).unwrap();
         assert_eq!((home.pinned("/r").unwrap(), home.look(&id).unwrap()), (None, None));
         home.pin("/r", b"one", at).unwrap();
         home.pin("/r", b"two", at).unwrap();
-        home.looked(&id, &Look { cursor: "0:7".into(), at }).unwrap();
+        home.looked(&[(&id, Look { cursor: "0:7".into(), at })]).unwrap();
     }
     let home = Home::open(&path).unwrap();
     assert_eq!(home.pinned("/r").unwrap().as_deref(), Some(&b"two"[..]));

@@ -77,8 +77,8 @@ const LISTED_MAX: u64 = 500;
 impl Desk {
     /// Reads one azolla. A store that is away is a line on the page, not its end.
     pub(super) async fn load(deployment: &Deployment, azolla: &AzollaConfig, mark: Mark) -> Self {
-        let content = match deployment.open(azolla).await {
-            Ok(store) => Content::read(store.read(), azolla.azolla_type, mark)
+        let content = match deployment.open_to_look(azolla).await {
+            Ok(store) => Content::read(&*store, azolla.azolla_type, mark)
                 .await
                 .map_err(|error| sentence(&error.into())),
             Err(error) => Err(sentence(&error)),

@@ -92,6 +92,7 @@ CREATE TABLE capture_buffer (
     held            BIGINT NOT NULL CHECK (held IN (0, 1))
 );
 CREATE INDEX capture_pending ON capture_buffer (created_at, capture_id) WHERE status = 'PENDING';
+CREATE INDEX capture_held ON capture_buffer (capture_id) WHERE held = 1;
 
 CREATE TABLE event (
     event_id         TEXT COLLATE "C" CONSTRAINT "event.event_id W-1" PRIMARY KEY,
@@ -218,6 +219,7 @@ CREATE TABLE pause_state (
         OR (local_objective_id IS NULL AND work_order_id IS NULL AND event_id IS NULL))
 );
 CREATE INDEX pause_deadline ON pause_state (azolla_id, objective_id, created_at) WHERE urgency IS NOT NULL;
+CREATE INDEX pause_deadline_latest ON pause_state (created_at, pause_key) WHERE urgency IS NOT NULL;
 ALTER TABLE objective ADD CONSTRAINT "objective.pause_key A-6" FOREIGN KEY (pause_key) REFERENCES pause_state (pause_key);
 
 CREATE TABLE snooze (

@@ -80,6 +80,7 @@ CREATE TABLE capture_buffer (
     held            INTEGER NOT NULL CHECK (held IN (0, 1))
 ) STRICT;
 CREATE INDEX capture_pending ON capture_buffer (created_at, capture_id) WHERE status = 'PENDING';
+CREATE INDEX capture_held ON capture_buffer (capture_id) WHERE held = 1;
 
 CREATE TABLE event (
     event_id         TEXT NOT NULL PRIMARY KEY,
@@ -203,6 +204,7 @@ CREATE TABLE pause_state (
 CREATE UNIQUE INDEX pause_of_workorder ON pause_state (work_order_id) WHERE work_order_id IS NOT NULL;
 CREATE UNIQUE INDEX pause_of_event ON pause_state (event_id) WHERE event_id IS NOT NULL;
 CREATE INDEX pause_deadline ON pause_state (azolla_id, objective_id, created_at) WHERE urgency IS NOT NULL;
+CREATE INDEX pause_deadline_latest ON pause_state (created_at, pause_key) WHERE urgency IS NOT NULL;
 
 -- Until when the deadline of an objective, here or in another azolla, is moved (D-1). The last word counts.
 CREATE TABLE snooze (

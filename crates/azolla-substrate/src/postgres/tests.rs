@@ -92,6 +92,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::CAPTURES, &["'~'", "NULL", "10"], &["capture_buffer.capture_id A-2"]),
     (tasks::CAPTURES_PENDING, &["''", "10"], &["capture_pending"]),
     (tasks::COUNT_PENDING, &[], &["capture_pending"]),
+    (tasks::COUNT_HELD, &[], &["capture_held"]),
     (tasks::COUNT_OPEN_CANDIDATES, &[], &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["10"], &["candidate_open", "output_bundle.output_id A-1"]),
     (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),

@@ -101,6 +101,12 @@ impl dyn SubstrateRead + '_ {
         found.first().ok_or_else(|| SubstrateError::corrupt("no count"))?.number(0)
     }
 
+    /// Returns how many captures are held: PENDING, and the operator acts next (O-1).
+    pub async fn count_held_captures(&self) -> Result<u64, SubstrateError> {
+        let found = self.rows(Statement::new(sql::COUNT_HELD, [])).await?;
+        found.first().ok_or_else(|| SubstrateError::corrupt("no count"))?.number(0)
+    }
+
     /// Returns how many candidates wait for the operator (O-3).
     pub async fn count_open_candidates(&self) -> Result<u64, SubstrateError> {
         let found = self.rows(Statement::new(sql::COUNT_OPEN_CANDIDATES, [])).await?;

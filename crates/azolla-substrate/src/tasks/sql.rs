@@ -128,6 +128,9 @@ pub(crate) const COUNT_OPEN_CANDIDATES: &str = "SELECT COUNT(*) FROM candidate W
 
 pub(crate) const COUNT_PENDING: &str = "SELECT COUNT(*) FROM capture_buffer WHERE status = 'PENDING'";
 
+/// A capture that is held is PENDING.
+pub(crate) const COUNT_HELD: &str = "SELECT COUNT(*) FROM capture_buffer WHERE held = 1";
+
 pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
     "SELECT ",
     resolution_columns!(),
@@ -174,7 +177,7 @@ pub(crate) const LATEST_DEADLINE: &str = "
     SELECT document, pause_key, urgency FROM pause_state
     WHERE azolla_id = $1 AND objective_id = $2 AND urgency IS NOT NULL ORDER BY created_at DESC LIMIT 1";
 
-/// The latest of each objective, newest first.
+/// The latest of each objective, newest first: read from the newest on, so that what is older than the limit costs nothing.
 pub(crate) const DEADLINES: &str = "
     SELECT document, pause_key, urgency FROM pause_state AS latest
     WHERE urgency IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pause_state AS later

@@ -1,9 +1,7 @@
 //! What a TASK_MGMT azolla has on the desk: notes, candidates, what is overdue, the last orientation.
 
-use azolla_protocol::{
-    AzollaId, CaptureStatus, ObjectiveId, SessionManifest, WorkOrderId, content::TriageContent,
-};
-use azolla_substrate::{CaptureFilter, DeadlinePause, SubstrateError, SubstrateRead};
+use azolla_protocol::{AzollaId, ObjectiveId, SessionManifest, WorkOrderId, content::TriageContent};
+use azolla_substrate::{DeadlinePause, SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 
 use super::desk::Desk;
@@ -34,11 +32,7 @@ impl Notes {
     /// Reads them; the cost does not grow with history.
     pub(super) async fn read(read: &dyn SubstrateRead) -> Result<Self, SubstrateError> {
         let pending = read.count_pending_captures().await?;
-        let filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: LISTED_MAX };
-        let held = match pending {
-            0 => 0,
-            _ => read.captures(&filter).await?.iter().filter(|stored| stored.held).count() as u64,
-        };
+        let held = read.count_held_captures().await?;
         let mut titles = Vec::new();
         for found in read.open_candidates(LISTED_MAX).await? {
             let content: Option<TriageContent> = serde_json::from_str(&found.output.content).ok();

@@ -417,3 +417,22 @@ async fn a_request_is_given_back_when_the_process_ends() {
     let stored = world.store.read().event(&event_id).await.expect("a read").expect("it is there");
     assert_eq!((stored.claim_count, stored.event.processed), (0, false));
 }
+
+/// MF-3: what an earlier orientation said is no news for the next one, whether it was given or could not be.
+#[tokio::test]
+async fn mf3_an_orientation_does_not_quote_the_one_before() {
+    let world = TaskWorld::new(Backend::Sqlite).await;
+    request(&world, "evt-1").await;
+    assert_eq!(world.manifest_scheduler().await, Tick::Advanced, "nobody is registered");
+    assert_eq!(world.pause().await.reason, PauseReason::Blocked);
+    let now = world.store.now().await;
+    world.peers.register("az-app", holds(&[pause("az-app", "obj-1", now)], &[]));
+    for id in ["evt-2", "evt-3"] {
+        let event_id = request(&world, id).await;
+        assert_eq!(world.manifest_scheduler().await, Tick::Advanced);
+        let (input, _, _) = snapshot(&world, &event_id).await;
+        assert_eq!(input.pause_states, [], "{id}");
+        assert_eq!((world.runner().await, world.gate().await), (Tick::Advanced, Tick::Advanced));
+        assert_eq!(world.pause().await.reason, PauseReason::RunComplete);
+    }
+}

@@ -1,6 +1,9 @@
 //! All that an orientation is made from: what the others said, and what is here (MF-2, MF-3).
 
-use azolla_protocol::{EventId, Objective, PauseState, QueryStatus, Timestamp};
+use azolla_protocol::{
+    DiazotrophType, EventId, EventType, Objective, PauseState, QueryStatus, Timestamp, WorkOrderId,
+};
+use azolla_substrate::{StoredObjective, SubstrateError};
 
 use crate::{
     asking::{self, Heard},
@@ -55,7 +58,7 @@ impl Gathered {
             standing_version: standing.version,
             captures_pending: ctx.read().count_pending_captures().await?,
             candidates_open: ctx.read().count_open_candidates().await?,
-            pause_states: ctx.read().current_pause_states().await?,
+            pause_states: own_pauses(ctx, &standing).await?,
             sources,
             snoozes,
         })
@@ -82,6 +85,32 @@ impl Gathered {
             prompt_bytes: ctx.settings.prompt_bytes,
         }
     }
+}
+
+/// The current pause_states here, but for that of an earlier orientation: what it said is said anew.
+async fn own_pauses(
+    ctx: &WorkerContext,
+    standing: &StoredObjective,
+) -> Result<Vec<PauseState>, SubstrateError> {
+    let mut pauses = ctx.read().current_pause_states().await?;
+    if is_of_orientation(ctx, standing.pause_key.as_deref().unwrap_or_default()).await? {
+        pauses.retain(|pause| pause.objective_id != standing.objective.objective_id);
+    }
+    Ok(pauses)
+}
+
+async fn is_of_orientation(ctx: &WorkerContext, pause_key: &str) -> Result<bool, SubstrateError> {
+    if let Some(id) = pause_key.strip_prefix("workorder:").and_then(|id| WorkOrderId::new(id).ok()) {
+        let stored = ctx.read().workorder(&id).await?;
+        return Ok(
+            stored.is_some_and(|stored| stored.workorder.diazotroph_type == DiazotrophType::ManifestBuilder)
+        );
+    }
+    let Some(id) = pause_key.strip_prefix("event:").and_then(|id| EventId::new(id).ok()) else {
+        return Ok(false);
+    };
+    let stored = ctx.read().event(&id).await?;
+    Ok(stored.is_some_and(|stored| stored.event.event_type == EventType::ManifestRequested))
 }
 
 /// Both answers of one azolla. It answered if it gave its pause_states; that its objectives are missing is a remark.

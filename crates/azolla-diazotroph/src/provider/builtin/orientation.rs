@@ -188,6 +188,10 @@ fn notes(input: &ManifestInput) -> String {
         match (azolla.status, remark.is_empty()) {
             (QueryStatus::Ok, true) => {}
             (QueryStatus::Ok, false) => notes.push(format!("{}: {remark}.", azolla.azolla_id)),
+            // A remark may begin with it already.
+            (status, false) if remark.starts_with(status.as_str()) => {
+                notes.push(format!("{}: {remark}.", azolla.azolla_id));
+            }
             (status, true) => notes.push(format!("{}: {status}.", azolla.azolla_id)),
             (status, false) => notes.push(format!("{}: {status}: {remark}.", azolla.azolla_id)),
         }

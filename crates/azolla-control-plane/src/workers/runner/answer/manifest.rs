@@ -23,6 +23,9 @@ pub(super) fn read(snapshot: &ContextSnapshot, text: &str) -> Result<Answer, Str
     // What is known of the sources does not depend on who wrote the text.
     let sources = from_snapshot(snapshot, "remarks");
     let sources = sources.as_array().into_iter().flatten().filter_map(|remark| remark.as_str());
+    // Once is enough, where the answer names them too.
+    let is_said = |remark: &&str| remark.split(' ').next().is_some_and(|azolla| said.contains(azolla));
+    let sources = sources.filter(|remark| !is_said(remark));
     let notes: Vec<&str> = sources.chain([said.as_str()]).filter(|text| !text.is_empty()).collect();
     Ok(Answer { title: "Orientation".to_owned(), content, notes: notes.join("\n"), more })
 }

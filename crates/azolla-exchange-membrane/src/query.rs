@@ -65,6 +65,9 @@ pub enum Denied {
     /// The same query was answered before.
     #[error("the query was answered before")]
     Replayed,
+    /// More queries came than can be told apart from repeated ones.
+    #[error("it asked more often than can be remembered")]
+    TooMany,
     /// The query was made too long ago, or is not yet made.
     #[error("the query is too old or from the future")]
     Stale,

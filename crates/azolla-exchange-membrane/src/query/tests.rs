@@ -138,6 +138,7 @@ fn m2_a_refusal_has_one_form_whatever_the_reason() {
         Denied::NotStored,
         Denied::Filter,
         Denied::Replayed,
+        Denied::TooMany,
         Denied::Stale,
     ];
     for denied in refusals {

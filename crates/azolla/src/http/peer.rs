@@ -75,6 +75,7 @@ fn reason(denied: Denied) -> &'static str {
         Denied::ForbiddenType | Denied::NotStored => "type",
         Denied::Filter => "filter",
         Denied::Replayed => "replay",
+        Denied::TooMany => "rate",
         Denied::Stale => "time",
     }
 }

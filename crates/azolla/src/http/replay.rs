@@ -26,6 +26,8 @@ struct Window {
     known: HashSet<QueryId>,
     /// The same, in the order in which they fall out.
     by_time: BTreeSet<(Timestamp, QueryId)>,
+    /// When the newest query was made that has fallen out. Nothing as old counts again, wherever the clock is set to.
+    forgotten: Option<Timestamp>,
 }
 
 impl Replay {
@@ -42,9 +44,16 @@ impl Replay {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         let window = peers.entry(peer.clone()).or_default();
         window.forget(now.plus_ms(-WINDOW_MS));
-        if window.known.len() >= REMEMBERED_MAX || !window.known.insert(query.query_id.clone()) {
+        if window.forgotten.is_some_and(|forgotten| query.created_at <= forgotten) {
+            return Err(Denied::Stale);
+        }
+        if window.known.contains(&query.query_id) {
             return Err(Denied::Replayed);
         }
+        if window.known.len() >= REMEMBERED_MAX {
+            return Err(Denied::TooMany);
+        }
+        window.known.insert(query.query_id.clone());
         window.by_time.insert((query.created_at, query.query_id.clone()));
         Ok(())
     }
@@ -56,8 +65,9 @@ impl Window {
         while let Some((at, _)) = self.by_time.first()
             && *at < before
         {
-            if let Some((_, query_id)) = self.by_time.pop_first() {
+            if let Some((at, query_id)) = self.by_time.pop_first() {
                 self.known.remove(&query_id);
+                self.forgotten = self.forgotten.max(Some(at));
             }
         }
     }

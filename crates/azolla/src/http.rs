@@ -18,4 +18,5 @@ mod serve;
 
 pub(crate) use app::App;
 pub(crate) use listen::{Listening, bind};
+pub(crate) use replay::WINDOW_MS as QUERY_WINDOW_MS;
 pub(crate) use serve::serve;

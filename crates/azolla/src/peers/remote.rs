@@ -4,7 +4,8 @@
 use std::{
     error::Error,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::{Arc, OnceLock},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -23,8 +24,12 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject},
 };
+use tokio::task::spawn_blocking;
 
-use crate::config::{KeyFrom, Limits, PeerConfig};
+use crate::{
+    config::{KeyFrom, Limits, PeerConfig},
+    http::QUERY_WINDOW_MS,
+};
 
 const USER_AGENT: &str = concat!("azolla/", env!("CARGO_PKG_VERSION"));
 
@@ -33,46 +38,60 @@ const RESULTS_MAX: usize = 500;
 
 /// One azolla of another machine.
 pub(super) struct Remote {
-    peer: PeerConfig,
+    id: AzollaId,
     url: String,
-    token: KeyFrom,
     time: Duration,
     bytes_max: u64,
-    shared: Arc<Clients>,
-    /// Its own, if it is known by a certificate of its own.
-    own: OnceLock<Result<Client, String>>,
+    means: Arc<Means>,
 }
 
-/// The clients that peers share, each made at its first use.
+/// What a peer is asked with. It is read from files anew for every query, so that what was put right counts at once.
+struct Means {
+    token: KeyFrom,
+    is_encrypted: bool,
+    /// The certificates that the peer is known by, if not those of the system.
+    ca_file: Option<PathBuf>,
+    shared: Arc<Clients>,
+}
+
+/// The clients that peers share, each made at its first use. One that could not be made is tried again.
 #[derive(Default)]
 pub(super) struct Clients {
-    system: OnceLock<Result<Client, String>>,
-    plain: OnceLock<Result<Client, String>>,
+    system: Mutex<Option<Client>>,
+    plain: Mutex<Option<Client>>,
 }
 
 impl Remote {
     /// Remembers where and how to ask; none for a peer that is not asked.
     pub(super) fn new(peer: &PeerConfig, configured: &Limits, shared: &Arc<Clients>) -> Option<Self> {
         let (Some(base), Some(token)) = (&peer.url, &peer.token) else { return None };
+        let means = Means {
+            token: token.clone(),
+            is_encrypted: base.starts_with("https:"),
+            ca_file: peer.ca_file.clone(),
+            shared: shared.clone(),
+        };
         Some(Self {
             url: format!("{base}/v1/azollas/{}/substrate/query", peer.id),
-            token: token.clone(),
             time: Duration::from_millis(configured.get(&limits::PEER_QUERY_MS)),
             bytes_max: configured.get(&limits::PEER_ANSWER_BYTES),
-            shared: shared.clone(),
-            own: OnceLock::new(),
-            peer: peer.clone(),
+            id: peer.id.clone(),
+            means: Arc::new(means),
         })
     }
 
     /// Returns its id.
     pub(super) fn id(&self) -> &AzollaId {
-        &self.peer.id
+        &self.id
     }
 
     /// Asks it.
     pub(super) async fn ask(&self, query: &SubstrateQuery) -> Asked {
         match self.answer(query).await {
+            Ok(response) if response.status == QueryStatus::Denied && are_apart(query, &response) => Asked {
+                reason: "it refused the query: its clock and ours are more than 5 minutes apart".to_owned(),
+                ..super::asked(response)
+            },
             Ok(response) => super::asked(response),
             Err(reason) => Asked::unavailable(reason),
         }
@@ -90,12 +109,10 @@ impl Remote {
 
     /// Sends the query and returns the answer's body, up to its limit.
     async fn send(&self, query: &Validated<SubstrateQuery>) -> Result<Vec<u8>, String> {
-        let token = self.token.read(|name| std::env::var_os(name)).map_err(|error| error.to_string())?;
-        let mut bearer = HeaderValue::try_from(format!("Bearer {token}"))
-            .map_err(|_| format!("{} holds no token", self.token))?;
-        bearer.set_sensitive(true);
-        let request = self
-            .client()?
+        let means = self.means.clone();
+        let ready = spawn_blocking(move || Ok::<_, String>((means.bearer()?, means.client()?))).await;
+        let (bearer, client) = ready.map_err(|_| "nothing could be prepared here".to_owned())??;
+        let request = client
             .post(&self.url)
             .header(AUTHORIZATION, bearer)
             .header(CONTENT_TYPE, "application/json")
@@ -125,39 +142,59 @@ impl Remote {
             }
         }
     }
+}
+
+impl Means {
+    /// Returns the header that proves who asks.
+    fn bearer(&self) -> Result<HeaderValue, String> {
+        let token = self.token.read(|name| std::env::var_os(name)).map_err(|error| error.to_string())?;
+        let mut bearer = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| format!("{} holds no token", self.token))?;
+        bearer.set_sensitive(true);
+        Ok(bearer)
+    }
 
     /// Returns the client that the peer is asked with: one for all whose server the system vouches for, and one for all
     /// that are not encrypted. To read the system's certificates takes longer than to ask.
-    fn client(&self) -> Result<&Client, String> {
-        let made = match (&self.peer.ca_file, self.url.starts_with("https:")) {
-            (Some(_), true) => self.own.get_or_init(|| {
-                let trusting_one = self.trusting_one()?;
+    fn client(&self) -> Result<Client, String> {
+        match (&self.ca_file, self.is_encrypted) {
+            (Some(path), true) => {
+                let trusting_one = trusting_one(path)?;
                 build(|builder| builder.tls_backend_preconfigured(trusting_one))
-            }),
-            (None, true) => self.shared.system.get_or_init(|| {
+            }
+            (None, true) => made_once(&self.shared.system, || {
                 // Whoever comes first sets it; every other one is the same.
                 let _ = ring::default_provider().install_default();
                 build(ClientBuilder::tls_backend_rustls)
             }),
             // Nothing is encrypted here, so a machine without CA certificates is no obstacle.
-            (_, false) => self.shared.plain.get_or_init(|| {
+            (_, false) => made_once(&self.shared.plain, || {
                 let nobody = trusting(RootCertStore::empty())?;
                 build(|builder| builder.tls_backend_preconfigured(nobody))
             }),
-        };
-        made.as_ref().map_err(Clone::clone)
-    }
-
-    /// Trusts the certificates of the configured file, and no others.
-    fn trusting_one(&self) -> Result<ClientConfig, String> {
-        let path = self.peer.ca_file.as_deref().unwrap_or("".as_ref());
-        let unusable = || format!("{} holds no certificate that can be used", path.display());
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|_| unusable())? {
-            roots.add(certificate.map_err(|_| unusable())?).map_err(|_| unusable())?;
         }
-        if roots.is_empty() { Err(unusable()) } else { trusting(roots) }
     }
+}
+
+fn made_once(
+    place: &Mutex<Option<Client>>,
+    make: impl FnOnce() -> Result<Client, String>,
+) -> Result<Client, String> {
+    let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*place {
+        Some(client) => Ok(client.clone()),
+        None => Ok(place.insert(make()?).clone()),
+    }
+}
+
+/// Trusts the certificates of a file, and no others.
+fn trusting_one(path: &Path) -> Result<ClientConfig, String> {
+    let unusable = || format!("{} holds no certificate that can be used", path.display());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|_| unusable())? {
+        roots.add(certificate.map_err(|_| unusable())?).map_err(|_| unusable())?;
+    }
+    if roots.is_empty() { Err(unusable()) } else { trusting(roots) }
 }
 
 fn build(with_tls: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
@@ -179,6 +216,12 @@ fn trusting(roots: RootCertStore) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Tells whether the query cannot count by the clock of the one that answered. It is not told so; the two times tell.
+fn are_apart(query: &SubstrateQuery, response: &SubstrateQueryResponse) -> bool {
+    let apart = query.created_at.as_millisecond().abs_diff(response.created_at.as_millisecond());
+    apart > QUERY_WINDOW_MS.unsigned_abs()
 }
 
 /// Refuses an answer to something else, or with results that were not asked for.
@@ -237,3 +280,6 @@ fn innermost(error: &dyn Error) -> String {
     }
     last.to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -180,8 +180,22 @@ fn p16_m4_a_lying_server_is_unavailable_and_nothing_of_it_counts() {
         let told = refused(&server(lie));
         assert!(told.contains(reason), "{told} is not about {reason}");
     }
-    let denied = |query: &Value| with(answer(query, json!([])), "status", json!("DENIED"));
+    let denied = |query: &Value| {
+        let same_time = with(answer(query, json!([])), "created_at", query["created_at"].clone());
+        with(same_time, "status", json!("DENIED"))
+    };
     assert_eq!(refused(&desk(&format!("http://{}", answering(denied)), "t")), "it refused the query");
+}
+
+/// A query that does not count by the clock of the other machine is refused like any other; the two times tell why.
+#[test]
+fn t33_a_refusal_by_a_machine_with_another_clock_says_so() {
+    let denied = |query: &Value| {
+        let earlier = with(answer(query, json!([])), "created_at", json!("2020-01-01T00:00:00.000Z"));
+        with(earlier, "status", json!("DENIED"))
+    };
+    let told = refused(&desk(&format!("http://{}", answering(denied)), "t"));
+    assert_eq!(told, "it refused the query: its clock and ours are more than 5 minutes apart");
 }
 
 fn with(mut document: Value, key: &str, value: Value) -> Value {

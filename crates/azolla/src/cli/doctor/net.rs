@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use azolla_exchange_membrane::peers::{Asked, Peers};
 use azolla_protocol::{
-    AzollaType, Clock, IdSource, QueryId, QueryStatus, QueryableType, SubstrateQuery, limits,
+    AzollaType, Clock, IdSource, QueryId, QueryStatus, QueryableType, SubstrateQuery, Timestamp, limits,
 };
 use azolla_substrate::{SystemClock, SystemIds};
 use futures_util::future::join_all;
@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::Line;
 use crate::{
+    config::AzollaConfig,
     deployment::Deployment,
     home::{Exposure, Home},
     peers::RegistryPeers,
@@ -72,6 +73,8 @@ pub(super) async fn ask(deployment: Arc<Deployment>) -> Vec<Line> {
     let asking = deployment.config.azollas.iter().find(|azolla| azolla.azolla_type == AzollaType::TaskMgmt);
     let Some(asking) = asking else { return Vec::new() };
     let stores = Arc::new(Stores::new(deployment.clone()));
+    // The time of a query is that of the store, so that a wrong clock there shows here too.
+    let created_at = now(&stores, asking).await;
     let peers = RegistryPeers::new(&deployment, stores, asking);
     let ids = SystemIds::default();
     let filter = json!({"latest_only": true, "limit": 1});
@@ -84,7 +87,7 @@ pub(super) async fn ask(deployment: Arc<Deployment>) -> Vec<Line> {
             target_azolla_id,
             artifact_type: QueryableType::PauseState,
             filter: filter.as_object().cloned().unwrap_or_default(),
-            created_at: SystemClock.now(),
+            created_at,
         })
         .collect();
     let limit = Duration::from_millis(deployment.config.limits.get(&limits::PEER_QUERY_MS));
@@ -97,13 +100,24 @@ pub(super) async fn ask(deployment: Arc<Deployment>) -> Vec<Line> {
     queries.iter().zip(asked).map(|(query, asked)| line(query, asked)).collect()
 }
 
+async fn now(stores: &Stores, azolla: &AzollaConfig) -> Timestamp {
+    let of_store = match stores.reading(azolla).await {
+        Ok(read) => read.now().await.ok(),
+        Err(_) => None,
+    };
+    of_store.unwrap_or_else(|| SystemClock.now())
+}
+
 fn line(query: &SubstrateQuery, asked: Asked) -> Line {
     let (target, source) = (&query.target_azolla_id, &query.source_azolla_id);
     let what = format!("ask {target}");
     let fix = match asked.status {
         QueryStatus::Ok => return Line::good(what, format!("it answers {source}")),
         QueryStatus::Denied => {
-            format!("on its machine: azolla peer list; {source} has to be a TASK_MGMT_AZOLLA there")
+            format!(
+                "on its machine: azolla peer list; {source} has to be a TASK_MGMT_AZOLLA there, and the clocks of both \
+                 machines and of PostgreSQL have to be right"
+            )
         }
         QueryStatus::TargetUnavailable => "on its machine: azolla up, azolla doctor".to_owned(),
     };

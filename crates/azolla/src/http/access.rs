@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use axum::http::{HeaderMap, header};
 use azolla_exchange_membrane::query::Source;
 
-use super::{answer::ApiError, app::App, metrics::Counter};
+use super::{answer::ApiError, app::App, log::Kind, metrics::Counter};
 use crate::token::TokenHash;
 
 /// Who may ask for something.
@@ -58,7 +58,7 @@ pub(super) async fn check(
             Access::Open | Access::Operator | Access::OperatorOrHere => ("operator", "the operator"),
         };
         app.metrics.count(Counter::Unauthorized, label);
-        app.log.line(&format!("refused {remote}: it showed no token of {whose}"));
+        app.log.line(Kind::Unauthorized, &format!("refused {remote}: it showed no token of {whose}"));
         ApiError::unauthorized()
     })
 }

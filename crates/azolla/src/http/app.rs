@@ -10,7 +10,13 @@ use azolla_exchange_membrane::query::Source;
 use azolla_protocol::{AzollaId, Clock};
 use azolla_substrate::{Identity, Substrate, SubstrateError, SystemClock, SystemIds};
 
-use super::{answer::ApiError, front::Hosts, log::Log, metrics::Metrics, replay::Replay};
+use super::{
+    answer::ApiError,
+    front::Hosts,
+    log::{Kind, Log},
+    metrics::Metrics,
+    replay::Replay,
+};
 use crate::{
     cli,
     config::AzollaConfig,
@@ -69,7 +75,10 @@ impl App {
             home.peer_tokens()
         };
         let tokens = tokens.map_err(|error| {
-            self.log.line(&format!("the tokens of peers cannot be read: {:#}", anyhow::Error::from(error)));
+            self.log.line(
+                Kind::Failed,
+                &format!("the tokens of peers cannot be read: {:#}", anyhow::Error::from(error)),
+            );
             ApiError::unavailable()
         })?;
         // All of them are compared, so that the time tells nothing.
@@ -86,7 +95,7 @@ impl App {
     /// Returns the store of an azolla. One that cannot be opened is away, for whatever reason.
     pub(super) async fn store(&self, azolla: &AzollaConfig) -> Result<Arc<dyn Substrate>, ApiError> {
         self.stores.whole(azolla).await.map_err(|error| {
-            self.log.line(&format!("{}: {}", azolla.id, sentence(&error)));
+            self.log.line(Kind::Failed, &format!("{}: {}", azolla.id, sentence(&error)));
             ApiError::unavailable()
         })
     }
@@ -114,7 +123,7 @@ impl App {
         if let SubstrateError::Invalid(broken) = &error {
             return ApiError::invalid(broken.to_string());
         }
-        self.log.line(&format!("{what}: {}", sentence(&error.into())));
+        self.log.line(Kind::Failed, &format!("{what}: {}", sentence(&error.into())));
         ApiError::unavailable()
     }
 }

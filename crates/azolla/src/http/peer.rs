@@ -10,6 +10,7 @@ use super::{
     access::Caller,
     answer::{ApiError, Reply},
     app::App,
+    log::Kind,
     metrics::Counter,
     serve::Call,
 };
@@ -48,7 +49,7 @@ async fn find(app: &App, source: &Source, target: &AzollaId, query: &SubstrateQu
     match app.stores.reading(azolla).await {
         Ok(read) => answer(&*read, &identity, source, query, form).await,
         Err(error) => {
-            app.log.line(&format!("{}: {}", azolla.id, crate::failure::sentence(&error)));
+            app.log.line(Kind::Failed, &format!("{}: {}", azolla.id, crate::failure::sentence(&error)));
             Answer::unavailable(query, form)
         }
     }
@@ -60,10 +61,10 @@ fn tell(app: &App, source: &Source, query: &SubstrateQuery, answer: &Answer) {
     let (from, kind, to) = (&source.azolla_id, query.artifact_type, &query.target_azolla_id);
     if let Some(denied) = answer.denied {
         app.metrics.count(Counter::Denied, reason(denied));
-        app.log.line(&format!("denied {from}, which asked {to} for {kind}: {denied}"));
+        app.log.line(Kind::Denied, &format!("denied {from}, which asked {to} for {kind}: {denied}"));
     }
     if let Some(fault) = &answer.fault {
-        app.log.line(&format!("{to} could not answer {from}: {fault}"));
+        app.log.line(Kind::Failed, &format!("{to} could not answer {from}: {fault}"));
     }
 }
 

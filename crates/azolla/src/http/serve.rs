@@ -34,6 +34,7 @@ use super::{
     app::App,
     front,
     listen::Listening,
+    log::Kind,
     openapi,
     operation::{BodyFacts, Operation},
     operator, peer,
@@ -89,7 +90,7 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: wat
                 });
             }
             Err(error) => {
-                app.log.line(&format!("a connection could not be accepted: {error}"));
+                app.log.line(Kind::Failed, &format!("a connection could not be accepted: {error}"));
                 let _ = timeout(ACCEPT_AGAIN, stopping.wait_for(|stopping| *stopping)).await;
             }
         }

@@ -1,14 +1,12 @@
 //! What every request is answered from.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use azolla_control_plane::operator::{Operator, OperatorError};
 use azolla_exchange_membrane::query::Source;
 use azolla_protocol::{AzollaId, Clock};
 use azolla_substrate::{Identity, Substrate, SubstrateError, SystemClock, SystemIds};
+use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{
     answer::ApiError,
@@ -39,7 +37,8 @@ pub(crate) struct App {
     pub(super) ids: SystemIds,
     pub(super) clock: Arc<dyn Clock>,
     who: String,
-    home: Mutex<Home>,
+    /// Whoever reads it waits for the one before: a crowd without tokens takes one thread, not all.
+    home: Arc<Mutex<Home>>,
 }
 
 impl App {
@@ -51,7 +50,7 @@ impl App {
         encrypted: bool,
     ) -> anyhow::Result<Self> {
         let operator = Token::in_file(&deployment.place.operator_token())?.hash();
-        let home = Mutex::new(Home::open(&deployment.place.home_store())?);
+        let home = Arc::new(Mutex::new(Home::open(&deployment.place.home_store())?));
         let hosts = Hosts::new(&deployment.config.http.hosts, address, encrypted);
         Ok(Self {
             stores,
@@ -70,15 +69,10 @@ impl App {
 
     /// Returns the peer that a token belongs to: one of the registry, with the token that it has now.
     pub(super) async fn peer_of(self: &App, presented: &TokenHash) -> Result<Option<Source>, ApiError> {
-        let tokens = {
-            let home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
-            home.peer_tokens()
-        };
-        let tokens = tokens.map_err(|error| {
-            self.log.line(
-                Kind::Failed,
-                &format!("the tokens of peers cannot be read: {:#}", anyhow::Error::from(error)),
-            );
+        let home = self.home.clone().lock_owned().await;
+        let tokens = spawn_blocking(move || home.peer_tokens().map_err(anyhow::Error::from)).await;
+        let tokens = tokens.unwrap_or_else(|error| Err(error.into())).map_err(|error| {
+            self.log.line(Kind::Failed, &format!("the tokens of peers cannot be read: {error:#}"));
             ApiError::unavailable()
         })?;
         // All of them are compared, so that the time tells nothing.

@@ -48,10 +48,12 @@ pub(super) struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
+    /// What helps, if something does.
+    hint: Option<String>,
 }
 
 /// Every error there is, by its code.
-pub(super) const CODES: [(&str, u16); 11] = [
+pub(super) const CODES: [(&str, u16); 12] = [
     ("invalid_request", 400),
     ("unauthorized", 401),
     ("host_refused", 403),
@@ -59,6 +61,7 @@ pub(super) const CODES: [(&str, u16); 11] = [
     ("not_found", 404),
     ("method_not_allowed", 405),
     ("timeout", 408),
+    ("refused", 409),
     ("too_large", 413),
     ("unsupported_media_type", 415),
     ("internal", 500),
@@ -69,7 +72,8 @@ impl ApiError {
     fn new(code: &'static str, message: impl Into<String>) -> Self {
         let known = CODES.iter().find(|(known, _)| *known == code).map(|(_, status)| *status);
         let status = known.and_then(|status| StatusCode::from_u16(status).ok());
-        Self { status: status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), code, message: message.into() }
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self { status, code, message: message.into(), hint: None }
     }
 
     /// The request does not read.
@@ -107,6 +111,11 @@ impl ApiError {
         Self::new("timeout", "the request took too long")
     }
 
+    /// The state or a rule does not allow it now; `hint` is what helps.
+    pub(super) fn refused(message: impl Into<String>, hint: Option<String>) -> Self {
+        Self { hint, ..Self::new("refused", message) }
+    }
+
     /// The body is too large.
     pub(super) fn too_large(bytes_max: usize) -> Self {
         Self::new("too_large", format!("the body has more than {bytes_max} bytes"))
@@ -130,7 +139,10 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let document = json!({"error": {"code": self.code, "message": self.message}});
+        let mut document = json!({"error": {"code": self.code, "message": self.message}});
+        if let Some(hint) = self.hint {
+            document["error"]["hint"] = json!(hint);
+        }
         let mut response = Reply::json(self.status, &document).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -138,3 +150,6 @@ impl IntoResponse for ApiError {
         response
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,7 +107,7 @@ impl App {
     pub(super) fn not_done(&self, what: &str, error: OperatorError) -> ApiError {
         match error {
             OperatorError::NotFound { what } => ApiError::not_found(what),
-            OperatorError::Refused { what, .. } => ApiError::invalid(what),
+            OperatorError::Refused { what, hint } => ApiError::refused(what, hint),
             OperatorError::Store(error) => self.failed(what, error),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -120,6 +121,8 @@ fn may_answer(facts: &Facts, code: &str) -> bool {
         "unauthorized" => facts.access != Access::Open,
         "not_found" => facts.may_be_missing,
         "too_large" | "unsupported_media_type" => facts.body.is_some(),
+        // Only what changes something can be refused for what there is.
+        "refused" => facts.method == Method::POST && facts.access == Access::Operator,
         // The path is there.
         "method_not_allowed" => true,
         _ => true,

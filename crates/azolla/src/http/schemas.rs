@@ -116,7 +116,8 @@ fn own() -> Map<String, Value> {
         "health": object(&["status", "version"], json!({"status": {"const": "ok"}, "version": {"type": "string"}})),
         "openapi": {"type": "object", "required": ["openapi", "info", "paths"]},
         "error": object(&["error"], json!({"error": object(&["code", "message"],
-            json!({"code": {"type": "string", "enum": codes}, "message": {"type": "string"}}))})),
+            json!({"code": {"type": "string", "enum": codes}, "message": {"type": "string"},
+                   "hint": {"type": "string"}}))})),
     });
     match schemas {
         Value::Object(schemas) => schemas,

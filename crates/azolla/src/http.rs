@@ -12,6 +12,7 @@ mod openapi;
 mod operation;
 mod operator;
 mod peer;
+mod places;
 mod replay;
 mod schemas;
 mod serve;

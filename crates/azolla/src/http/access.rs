@@ -47,9 +47,7 @@ pub(super) async fn check(
             None => None,
         },
         Access::Operator => is_operator(app, token).then_some(Caller::Operator),
-        Access::OperatorOrHere if token.is_none() && remote.to_canonical().is_loopback() => {
-            Some(Caller::Anybody)
-        }
+        Access::OperatorOrHere if token.is_none() && is_here(headers, remote) => Some(Caller::Anybody),
         Access::OperatorOrHere => is_operator(app, token).then_some(Caller::Operator),
     };
     proved.ok_or_else(|| {
@@ -65,6 +63,13 @@ pub(super) async fn check(
 
 fn is_operator(app: &App, token: Option<TokenHash>) -> bool {
     token.is_some_and(|token| app.operator.is(&token))
+}
+
+/// Tells whether a request comes from this machine, and not from a proxy on it that asks for somebody else.
+fn is_here(headers: &HeaderMap, remote: IpAddr) -> bool {
+    const OF_PROXIES: [&str; 6] =
+        ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+    remote.to_canonical().is_loopback() && !OF_PROXIES.iter().any(|name| headers.contains_key(*name))
 }
 
 /// Returns the hash of the one bearer token of a request.

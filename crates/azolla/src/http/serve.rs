@@ -24,7 +24,7 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::{Semaphore, watch},
+    sync::{OwnedSemaphorePermit, watch},
     time::timeout,
 };
 
@@ -38,10 +38,9 @@ use super::{
     openapi,
     operation::{BodyFacts, Operation},
     operator, peer,
+    places::{Places, Share},
 };
 
-/// Connections at once. More wait until one has ended.
-const CONNECTIONS_MAX: usize = 256;
 /// How long the head of a request may take, also of the next one on a connection that was kept.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// The most bytes and lines of a head.
@@ -65,7 +64,7 @@ struct Remote(IpAddr);
 pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
     let router = router(&app);
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Places::new();
     loop {
         let accepted = tokio::select! {
             accepted = accept(&listening, &places) => accepted,
@@ -99,14 +98,19 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: wat
     let _ = timeout(END_LIMIT, graceful.shutdown()).await;
 }
 
+/// Returns the next connection that there is room for.
 async fn accept(
     listening: &Listening,
-    places: &Arc<Semaphore>,
-) -> std::io::Result<(tokio::sync::OwnedSemaphorePermit, TcpStream, SocketAddr)> {
-    let place = places.clone().acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, remote) = listening.listener.accept().await?;
-    stream.set_nodelay(true)?;
-    Ok((place, stream, remote))
+    places: &Places,
+) -> std::io::Result<((OwnedSemaphorePermit, Share), TcpStream, SocketAddr)> {
+    let room = places.room().await?;
+    loop {
+        let (stream, remote) = listening.listener.accept().await?;
+        if let Some(share) = places.share(remote.ip()) {
+            stream.set_nodelay(true)?;
+            return Ok(((room, share), stream, remote));
+        }
+    }
 }
 
 /// Answers the requests of one connection.

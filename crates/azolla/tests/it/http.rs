@@ -77,6 +77,20 @@ fn r12_t24_nothing_is_answered_without_the_right_token_on_this_machine_too() {
     assert!(world.log().contains("refused 127.0.0.1: it showed no token of the operator"), "{}", world.log());
 }
 
+/// What a proxy on this machine asks for somebody else is not asked from this machine.
+#[test]
+fn t24_a_proxy_does_not_open_what_this_machine_may_see() {
+    let (world, _) = world();
+    let server = Server::start(&world);
+    assert_eq!(server.send("GET", "/metrics", &[], "").status, 200);
+    let token = bearer(&world.operator_token());
+    for header in ["X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "Via: 1.1 proxy"] {
+        let refused = server.send("GET", "/metrics", &[header], "");
+        assert_eq!(refused.error(), (401, "unauthorized".to_owned()), "{header}");
+        assert_eq!(server.send("GET", "/metrics", &[header, &token], "").status, 200, "{header}");
+    }
+}
+
 #[test]
 fn t25_t24_other_names_and_other_origins_are_refused() {
     let (world, _) = world();

@@ -51,7 +51,8 @@ fn shop() -> (World, String) {
 #[test]
 fn m2_m4_two_machines_ask_over_http() {
     let (shop, token) = shop();
-    shop.azolla(&["objective", "new", "Round half up", "--azolla", "az-far"]).ok();
+    let created = shop.azolla(&["objective", "new", "Round half up", "--azolla", "az-far"]).ok();
+    let id = created.split_whitespace().find(|word| word.starts_with("obj-")).unwrap().to_owned();
     let server = Server::start(&shop);
     let url = format!("http://{}", server.address);
     let world = desk(&url, &token);
@@ -59,6 +60,9 @@ fn m2_m4_two_machines_ask_over_http() {
     // Twice: every query has an id of its own.
     assert_eq!(ask(&world), (true, "it answers az-taskmgmt".to_owned()));
     assert_eq!(server.metric("azolla_queries_total{status=\"OK\"}"), 2);
+    // What is asked for arrives: orientation here names the objective there.
+    let told = world.azolla(&["manifest"]).ok();
+    assert!(told.contains(&format!("Round half up (az-far, {id})")), "{told}");
     // P16: a wrong key, a key that was changed, one that is gone.
     shop.azolla(&["peer", "rotate", "az-taskmgmt"]).ok();
     assert_eq!(refused(&world), "it does not take our token");

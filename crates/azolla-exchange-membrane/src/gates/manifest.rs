@@ -19,7 +19,7 @@ const ACTION_CHARS_MAX: usize = 1_000;
 const CAPTURES_MAX: usize = 20;
 
 /// The commands of ours that an action can name: those that show something or lead on.
-const COMMANDS: [&str; 18] = [
+pub const COMMANDS: [&str; 18] = [
     "capture",
     "doctor",
     "explain",

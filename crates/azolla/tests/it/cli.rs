@@ -6,6 +6,7 @@ use std::{
     process::{Child, Command, Output, Stdio},
 };
 
+use azolla_exchange_membrane::gates::manifest::COMMANDS;
 use azolla_protocol::GateResult;
 use azolla_testkit::{Backend, PatchCycle, TestStore, store::Place};
 
@@ -142,4 +143,18 @@ async fn t42_a_closed_pipe_is_no_error_text() {
     stdout.read_exact(&mut first).unwrap();
     drop(stdout);
     assert_eq!(answer(&child.wait_with_output().unwrap()), (0, String::new(), String::new()));
+}
+
+/// MF-6: what an orientation may name is there to be typed. `pr` is not yet.
+#[test]
+fn mf6_every_command_that_an_orientation_may_name_is_one() {
+    for command in COMMANDS.into_iter().filter(|command| *command != "pr") {
+        let (code, shown, told) = answer(&run(&[command, "--help"]));
+        assert_eq!(code, 0, "{command}: {told}");
+        assert!(
+            shown
+                .contains(&format!("Usage: azolla {}", if command == "obj" { "objective" } else { command })),
+            "{shown}"
+        );
+    }
 }

@@ -98,6 +98,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),
     (tasks::RESOLUTION_OF_OBJECTIVE, &["'obj-1'"], &["candidate_promoted"]),
     (tasks::LATEST_MANIFEST_EVENT, &[], &["event_manifest"]),
+    (tasks::MANIFEST_EVENT_BEFORE, &["'2026-11-01T08:00:00.000Z'", "'evt-1'"], &["event_manifest"]),
     (tasks::LATEST_DEADLINE, &["'az-x'", "'obj-1'"], &["pause_deadline"]),
     (tasks::DEADLINES, &["3"], &["pause_deadline"]),
     (shared::OBJECTIVES_AWAITING_EVENT, &["10"], &["objective_todo"]),

@@ -102,6 +102,7 @@ const PLANNED: &[(&str, &[&str])] = &[
     (tasks::RESOLUTION_OF_OBJECTIVE, &["candidate_promoted"]),
     (tasks::MANIFESTS, &["manifest_latest"]),
     (tasks::LATEST_MANIFEST_EVENT, &["event_manifest"]),
+    (tasks::MANIFEST_EVENT_BEFORE, &["event_manifest"]),
     (tasks::SNOOZES, &["snooze_until"]),
     (tasks::LATEST_DEADLINE, &["pause_deadline"]),
     (tasks::DEADLINES, &["pause_deadline_latest", "pause_deadline"]),

@@ -1,7 +1,7 @@
 //! The typed reads of task management, written once for both backends.
 
 use azolla_protocol::{
-    AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, ManifestId, ObjectiveId,
+    AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, Event, ManifestId, ObjectiveId,
     OutputBundle, OutputId, PauseState, SessionManifest, Timestamp,
 };
 
@@ -160,6 +160,13 @@ impl dyn SubstrateRead + '_ {
     /// Returns the newest MANIFEST_REQUESTED, processed or not.
     pub async fn latest_manifest_event(&self) -> Result<Option<StoredEvent>, SubstrateError> {
         let found = self.rows(Statement::new(sql::LATEST_MANIFEST_EVENT, [])).await?;
+        found.first().map(rows::read_event).transpose()
+    }
+
+    /// Returns the MANIFEST_REQUESTED before another one, whoever emitted it.
+    pub async fn manifest_event_before(&self, event: &Event) -> Result<Option<StoredEvent>, SubstrateError> {
+        let values = [event.created_at.into(), event.event_id.as_str().into()];
+        let found = self.rows(Statement::new(sql::MANIFEST_EVENT_BEFORE, values)).await?;
         found.first().map(rows::read_event).transpose()
     }
 

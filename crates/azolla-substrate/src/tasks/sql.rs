@@ -168,6 +168,13 @@ pub(crate) const LATEST_MANIFEST_EVENT: &str = concat!(
     " FROM event WHERE type = 'MANIFEST_REQUESTED' ORDER BY created_at DESC, event_id DESC LIMIT 1"
 );
 
+pub(crate) const MANIFEST_EVENT_BEFORE: &str = concat!(
+    "SELECT ",
+    event_columns!(),
+    " FROM event WHERE type = 'MANIFEST_REQUESTED' AND (created_at, event_id) < ($1, $2)
+      ORDER BY created_at DESC, event_id DESC LIMIT 1"
+);
+
 pub(crate) const SNOOZES: &str = "
     SELECT azolla_id, objective_id, until FROM snooze WHERE until > $1 ORDER BY until, azolla_id, objective_id";
 

@@ -113,7 +113,10 @@ on_both_backends! {
                     .claiming((&event_id).into(), world.ids.owner_id());
                 world.store.commit(commit).await.unwrap();
             }
+            let before = newest;
             newest = world.read().event(&event_id).await.unwrap();
+            let event = &newest.as_ref().unwrap().event;
+            assert_eq!(world.read().manifest_event_before(event).await.unwrap(), before);
             assert_eq!(world.read().latest_manifest_event().await.unwrap(), newest);
         }
         assert!(newest.is_some_and(|stored| !stored.event.processed));

@@ -1,6 +1,8 @@
 //! Orientation that nobody asked for: one MANIFEST_REQUESTED per configured period (MF-1).
 
-use azolla_protocol::{Actor, Event, EventId, EventType, GateResult, RunRecord, Validated, WorkOrderId};
+use azolla_protocol::{
+    Actor, Event, EventId, EventType, GateResult, ProcessedReason, RunRecord, Validated, WorkOrderId,
+};
 use azolla_substrate::{Commit, Write};
 
 use crate::context::{Tick, WorkerContext, WorkerError};
@@ -14,7 +16,7 @@ pub(super) async fn emit_due(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let Some(every_ms) = every_ms(ctx) else { return Ok(Tick::Idle) };
     let now = ctx.read().now().await?;
     let event_id = event_of(now.as_millisecond().div_euclid(every_ms) * every_ms)?;
-    if ctx.read().event(&event_id).await?.is_some() || is_held(ctx, every_ms).await? {
+    if ctx.read().event(&event_id).await?.is_some() || is_held(ctx).await? {
         return Ok(Tick::Idle);
     }
     let event = Event {
@@ -36,37 +38,38 @@ pub(super) async fn emit_due(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     }
 }
 
-/// Tells whether a period's orientation that failed for `reason` did so the period before too: another one by itself
+/// Tells whether a period's orientation that failed for `reason` did so the time before too: another one by itself
 /// would only cost more (O-1).
 pub(in crate::workers) async fn is_overwhelmed(
     ctx: &WorkerContext,
     event_id: &EventId,
     reason: &str,
 ) -> Result<bool, WorkerError> {
-    let Some(every_ms) = every_ms(ctx) else { return Ok(false) };
-    Ok(failure_before(ctx, event_id, every_ms).await?.is_some_and(|before| before.gate_reason == reason))
+    let Some(stored) = ctx.read().event(event_id).await? else { return Ok(false) };
+    is_same_as_before(ctx, &stored.event, reason).await
 }
 
-/// Tells whether nothing is emitted until the operator asks: the last two periods failed alike (O-1).
-async fn is_held(ctx: &WorkerContext, every_ms: i64) -> Result<bool, WorkerError> {
+/// Tells whether nothing is emitted until the operator asks: the last orientation came to no workorder that could be
+/// run, or the last two failed alike (O-1).
+async fn is_held(ctx: &WorkerContext) -> Result<bool, WorkerError> {
     let Some(latest) = ctx.read().latest_manifest_event().await? else { return Ok(false) };
-    let latest = latest.event.event_id;
-    let Some(failed) = failure(ctx, &latest).await? else { return Ok(false) };
-    let before = failure_before(ctx, &latest, every_ms).await?;
-    Ok(before.is_some_and(|before| before.gate_reason == failed.gate_reason))
+    if latest.event.processed_reason == Some(ProcessedReason::Blocked) {
+        // The prompt is too large, or scheduling is poison: its one action ends with the operator's request.
+        return Ok(true);
+    }
+    let Some(failed) = failure(ctx, &latest.event.event_id).await? else { return Ok(false) };
+    is_same_as_before(ctx, &latest.event, &failed.gate_reason).await
 }
 
-/// Returns the FAIL of the period before that of `event_id`; none if that is no period's.
-async fn failure_before(
-    ctx: &WorkerContext,
-    event_id: &EventId,
-    every_ms: i64,
-) -> Result<Option<RunRecord>, WorkerError> {
-    let Some(start) = event_id.as_str().strip_prefix(PREFIX).and_then(|start| start.parse::<i64>().ok())
-    else {
-        return Ok(None);
-    };
-    failure(ctx, &event_of(start - every_ms)?).await
+/// Tells whether the request before one that a period emitted failed for `reason` too, however long ago that was and
+/// whoever emitted it. What the operator asked for begins a new count.
+async fn is_same_as_before(ctx: &WorkerContext, event: &Event, reason: &str) -> Result<bool, WorkerError> {
+    if !event.event_id.as_str().starts_with(PREFIX) {
+        return Ok(false);
+    }
+    let Some(before) = ctx.read().manifest_event_before(event).await? else { return Ok(false) };
+    let failed = failure(ctx, &before.event.event_id).await?;
+    Ok(failed.is_some_and(|failed| failed.gate_reason == reason))
 }
 
 async fn failure(ctx: &WorkerContext, event_id: &EventId) -> Result<Option<RunRecord>, WorkerError> {

@@ -1,8 +1,8 @@
 //! Orientation that nobody asked for: one request per period, and none while it only fails (MF-1, O-1).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use azolla_control_plane::{Tick, workers::manifest_scheduler};
+use azolla_control_plane::{Flow, Tick, workers::manifest_scheduler};
 use azolla_protocol::{EventType, GenerationOutcome, ObjectiveStatus, PauseReason};
 use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, TaskWorld};
 
@@ -72,17 +72,21 @@ async fn mf1_a_period_adds_nothing_to_a_request_that_is_open() {
     assert_eq!(runs(&world).await, 3, "triage, the request, the period");
 }
 
+fn answering(world: &mut TaskWorld, outcome: GenerationOutcome) {
+    match &mut world.ctx.flow {
+        Flow::TaskMgmt(flow) => {
+            flow.manifest = Arc::new(ScriptedDiazotroph::new([Answer::Outcome(outcome)]));
+        }
+        Flow::Patch(_) => unreachable!(),
+    }
+}
+
 /// O-1: the same failure two periods running: one action, and no third by itself until the operator asks.
 #[tokio::test]
 async fn o1_a_period_that_failed_twice_alike_waits_for_the_operator() {
     let mut world = hourly(Backend::Sqlite).await;
     let prose = GenerationOutcome::Text("All is well.".to_owned());
-    match &mut world.ctx.flow {
-        azolla_control_plane::Flow::TaskMgmt(flow) => {
-            flow.manifest = std::sync::Arc::new(ScriptedDiazotroph::new([Answer::Outcome(prose)]));
-        }
-        azolla_control_plane::Flow::Patch(_) => unreachable!(),
-    }
+    answering(&mut world, prose);
     world.run_to_pause().await.expect("nothing breaks");
     let pause = world.pause().await;
     assert_eq!((pause.reason, pause.prioritized_actions.len()), (PauseReason::GateFailed, 2));
@@ -107,6 +111,50 @@ async fn o1_a_period_that_failed_twice_alike_waits_for_the_operator() {
     request(&world, "evt-asked").await;
     world.run_to_pause().await.expect("nothing breaks");
     assert_eq!(runs(&world).await, 4, "what was asked for, and the period again");
+}
+
+/// O-1: twice running is twice in a row, though periods were missed in between and another one is configured since.
+#[tokio::test]
+async fn o1_missed_periods_and_a_changed_one_do_not_reset_the_count() {
+    let mut world = hourly(Backend::Sqlite).await;
+    answering(&mut world, GenerationOutcome::Text("All is well.".to_owned()));
+    world.run_to_pause().await.expect("nothing breaks");
+    world.store.advance(5 * HOUR_MS).await;
+    world.ctx.settings.manifest_every = Some(Duration::from_secs(30 * 60));
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(world.pause().await.prioritized_actions.len(), 1, "one action");
+    for _ in 0..3 {
+        world.store.advance(7 * HOUR_MS).await;
+        world.run_to_pause().await.expect("nothing breaks");
+        assert_eq!(runs(&world).await, 2);
+    }
+    // What is asked for fails too; then the period is tried once more, and that is the second failure in a row.
+    request(&world, "evt-asked").await;
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(runs(&world).await, 4);
+    world.store.advance(HOUR_MS).await;
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(runs(&world).await, 4);
+}
+
+/// O-1: a prompt over its limit holds the next ones until the operator asks, not one pause_state per period.
+#[tokio::test]
+async fn o1_a_period_without_a_snapshot_waits_for_the_operator() {
+    let mut world = hourly(Backend::Sqlite).await;
+    let prompt_bytes = std::mem::replace(&mut world.ctx.settings.prompt_bytes, 1_000);
+    world.run_to_pause().await.expect("nothing breaks");
+    let blocked = world.pause().await;
+    assert_eq!((blocked.reason, blocked.prioritized_actions.len()), (PauseReason::Blocked, 1));
+    for _ in 0..3 {
+        world.store.advance(HOUR_MS).await;
+        world.as_another_owner();
+        world.run_to_pause().await.expect("nothing breaks");
+        assert_eq!((world.pause().await, runs(&world).await), (blocked.clone(), 0));
+    }
+    world.ctx.settings.prompt_bytes = prompt_bytes;
+    request(&world, "evt-asked").await;
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(runs(&world).await, 2, "what was asked for, and the period again");
 }
 
 mod sqlite {

@@ -118,6 +118,10 @@ fn completed(bundle: &OutputBundle) -> Result<(), Failure> {
         (RunnerStatus::GenerationFailed, "PROMPT_TOO_LARGE") => {
             blocked("Lower prompt_bytes in [limits], then run: azolla manifest")
         }
+        // Whoever claimed it never came to an end (W-7).
+        (RunnerStatus::GenerationFailed, "POISON") => {
+            Err(Failure { reason: ended(bundle), next: AfterFailure::Block(None) })
+        }
         _ => Err(retry(ended(bundle))),
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     context::{WorkerContext, WorkerError},
     flow::TaskMgmtFlow,
     pause::manifest::Ending,
-    workers::manifest_scheduler,
+    workers::{manifest_scheduler, scheduler::patch::bounded},
 };
 
 /// Evaluates a bundle: what to commit.
@@ -86,7 +86,7 @@ fn run_record(
         objective_id: stored.workorder.objective_id.clone(),
         output_id: bundle.output_id.clone(),
         gate_result,
-        gate_reason: reason.clone(),
+        gate_reason: bounded(reason),
         commit_sha: None,
         created_at: now,
     }

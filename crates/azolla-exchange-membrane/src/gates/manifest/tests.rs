@@ -193,7 +193,9 @@ fn mf6_a_run_that_did_not_complete_fails_with_its_reason() {
             bundle.metadata.more.insert("failure".into(), failure.into());
         }
         match judge(&bundle) {
-            Verdict::Fail(Failure { reason, next: AfterFailure::Block(action) }) => (reason, action),
+            Verdict::Fail(Failure { reason, next: AfterFailure::Block(action) }) => {
+                (reason, Some(action.unwrap_or_else(|| "blocked".to_owned())))
+            }
             Verdict::Fail(Failure { reason, next: AfterFailure::Retry }) => (reason, None),
             pass => panic!("{pass:?}"),
         }
@@ -209,7 +211,7 @@ fn mf6_a_run_that_did_not_complete_fails_with_its_reason() {
             "See whether the worker answers again: azolla doctor --probe && azolla manifest",
             "Raise day_usd in [caps] of the configuration, then run: azolla manifest",
             "Lower prompt_bytes in [limits], then run: azolla manifest",
-            "",
+            "blocked",
             "",
         ]
     );

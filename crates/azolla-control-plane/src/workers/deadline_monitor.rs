@@ -84,7 +84,9 @@ async fn is_pointed_at(ctx: &WorkerContext, overdue: &Overdue, now: Timestamp) -
     const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
     let latest = ctx.read().latest_deadline_pause(&overdue.azolla_id, &overdue.objective_id).await?;
     Ok(latest.is_some_and(|latest| {
-        let is_recent = latest.pause.created_at.plus_ms(DAY_MS) > now;
+        // To both sides, as the database counts it: one from a time when the clock was ahead silences nothing.
+        let written_at = latest.pause.created_at;
+        let is_recent = written_at.plus_ms(DAY_MS) > now && written_at < now.plus_ms(DAY_MS);
         latest.at == overdue.deadline || (is_recent && latest.urgency <= overdue.urgency)
     }))
 }

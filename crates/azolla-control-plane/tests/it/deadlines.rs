@@ -135,6 +135,22 @@ async fn d1_a_new_deadline_waits_a_day_unless_urgency_rises() {
     assert_eq!(pointed_at(&world).await.len(), 3);
 }
 
+/// D-1: one that was written while the clock was a year ahead silences nothing once the clock is right.
+#[tokio::test]
+async fn d1_a_clock_that_was_ahead_silences_nothing() {
+    let mut world = world(Backend::Sqlite).await;
+    let start = world.store.now().await;
+    world.store.advance(365 * DAY_MS).await;
+    let ahead = world.store.now().await;
+    world.peers.register("az-app", holds(&[], &[objective("az-app", "obj-1", 0, ahead)]));
+    assert_eq!(look(&mut world).await, Tick::Advanced);
+    world.store.advance(-365 * DAY_MS).await;
+    world.peers.register("az-app", holds(&[], &[objective("az-app", "obj-1", 0, start)]));
+    assert_eq!(look(&mut world).await, Tick::Advanced);
+    assert_eq!(look(&mut world).await, Tick::Idle, "once");
+    assert_eq!(pointed_at(&world).await, [key("az-app", "obj-1", ahead), key("az-app", "obj-1", start)]);
+}
+
 /// D-1: a snooze moves the deadline; after it the objective is overdue again, by a deadline of its own.
 #[tokio::test]
 async fn d1_a_snooze_moves_the_deadline() {

@@ -83,9 +83,9 @@ async fn an_overdue_objective_is_pointed_at_once(backend: Backend) {
     assert_eq!(
         pause.prioritized_actions,
         [
-            "Review overdue objective obj-a-day (urgency 1) of az-app: azolla objective show obj-a-day",
-            "Update objective urgency or address the item: azolla objective edit obj-a-day --urgency N",
-            "Put it off: azolla snooze obj-a-day --days 3",
+            "Review overdue objective obj-a-day (urgency 1) of az-app, on its machine: azolla objective show obj-a-day",
+            "Update objective urgency or address the item, on its machine: azolla objective edit obj-a-day --urgency N",
+            "Put it off: azolla snooze obj-a-day --azolla az-app --days 3",
         ]
     );
     // D-1: not one per look, whoever looks.

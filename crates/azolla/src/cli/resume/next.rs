@@ -77,6 +77,8 @@ fn overdue(desks: &[Desk], deadline: &DeadlinePause) -> Option<Action> {
         let action = plain(azolla_id, id, &text, &snooze);
         return Some(Action { title: id.to_string(), overdue: true, rank, ..action });
     };
+    // It is here.
+    let text = text.trim_end_matches(", on its machine");
     let title = desk.content.as_ref().ok()?.title(id)?.to_owned();
     Some(Action { title, overdue: true, rank, ..plain(azolla_id, id, text, command) })
 }

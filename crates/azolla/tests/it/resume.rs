@@ -122,6 +122,20 @@ fn a_store_that_is_gone_is_a_line_and_not_the_end_of_the_page() {
     );
 }
 
+/// M-4: a look is a read, so whoever holds the write lock does not keep the page waiting.
+#[test]
+fn m4_a_page_is_there_while_another_program_writes() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init"]).ok();
+    world.objective("One", "c");
+    let writing = rusqlite::Connection::open(world.home().join("azollas/az-app.sqlite")).unwrap();
+    writing.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let page = world.azolla(&[]).ok();
+    assert!(page.starts_with("Waiting for you\n  1. Let it run: One\n"), "{page}");
+    assert!(!page.contains("cannot be read"), "{page}");
+}
+
 #[test]
 fn a_home_that_takes_no_mark_still_has_its_page() {
     let world = World::new();

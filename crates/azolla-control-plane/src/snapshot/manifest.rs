@@ -215,7 +215,7 @@ fn brief(objective: &Objective, inputs: &ManifestInputs<'_>) -> ObjectiveBrief {
         importance: objective.importance,
         urgency: objective.urgency,
         updated_at: objective.updated_at,
-        deadline: inputs.deadlines.of(objective.urgency, objective.updated_at, snoozed),
+        deadline: inputs.deadlines.of_objective(objective, snoozed),
     }
 }
 

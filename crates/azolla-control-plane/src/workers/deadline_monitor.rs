@@ -31,10 +31,11 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
 }
 
 async fn look(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tick, WorkerError> {
-    let Some(max_urgency) = last_with_deadline(&ctx.settings.deadlines) else { return Ok(Tick::Idle) };
+    // Also those whose urgency has no deadline: a day that they are due is one.
+    const EVERY_URGENCY: u8 = 4;
     let asked_at = ctx.read().now().await?;
-    let mut objectives = asking::own_objectives(ctx, max_urgency).await?;
-    for heard in asking::objectives(ctx, flow, max_urgency, asked_at).await {
+    let mut objectives = asking::own_objectives(ctx, EVERY_URGENCY).await?;
+    for heard in asking::objectives(ctx, flow, EVERY_URGENCY, asked_at).await {
         // Whoever did not answer is named elsewhere; what did come counts (M-4).
         objectives.extend(heard.found);
     }
@@ -65,7 +66,7 @@ fn overdue(objectives: &[Objective], deadlines: &Deadlines, now: Timestamp) -> V
     let mut overdue: Vec<Overdue> = objectives
         .iter()
         .filter_map(|objective| {
-            let deadline = deadlines.of(objective.urgency, objective.updated_at, NOT_SNOOZED)?;
+            let deadline = deadlines.of_objective(objective, NOT_SNOOZED)?;
             (deadline <= now).then(|| Overdue {
                 azolla_id: objective.azolla_id.clone(),
                 objective_id: objective.objective_id.clone(),
@@ -102,10 +103,4 @@ async fn point_at(ctx: &WorkerContext, overdue: &Overdue, now: Timestamp) -> Res
         Err(error) if error.is_refused_by("D-1") || error.is_refused_by("A-1") => Ok(false),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Returns the last urgency that has a deadline; none if none has.
-fn last_with_deadline(deadlines: &Deadlines) -> Option<u8> {
-    let last = deadlines.0.iter().rposition(Option::is_some)?;
-    u8::try_from(last).ok()
 }

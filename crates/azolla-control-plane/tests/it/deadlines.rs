@@ -191,14 +191,14 @@ async fn d2_a_look_leaves_pause_states_and_nothing_else() {
     assert_eq!(
         filters,
         ["NEW", "TODO", "IN_PROGRESS", "BLOCKED"]
-            .map(|status| format!(r#"{{"limit":500,"max_urgency":3,"status":"{status}"}}"#))
+            .map(|status| format!(r#"{{"limit":500,"max_urgency":4,"status":"{status}"}}"#))
     );
     // W-4: the work stream is free, and the standing objective is as it was.
     assert_eq!(world.store.read().stream().await.expect("a read").open, 0);
     assert_eq!((world.standing().await.version, world.standing().await.pause_key), (1, None));
 }
 
-/// 7.4: the times are configuration. Where no urgency has one, nobody is asked.
+/// 7.4: the times are configuration.
 #[tokio::test]
 async fn a_configured_time_is_the_one_that_counts() {
     let mut world = world(Backend::Sqlite).await;
@@ -206,12 +206,28 @@ async fn a_configured_time_is_the_one_that_counts() {
     world.peers.register("az-app", holds(&[], &[objective("az-app", "obj-1", 4, now)]));
     world.ctx.settings.deadlines = Deadlines([None; 5]);
     assert_eq!(look(&mut world).await, Tick::Idle);
-    assert_eq!(world.peers.asked().len(), 0);
     world.ctx.settings.deadlines = Deadlines([None, None, None, None, Some(1_000)]);
     assert_eq!(look(&mut world).await, Tick::Idle);
     world.store.advance(1_000).await;
     assert_eq!(look(&mut world).await, Tick::Advanced);
     assert_eq!(pointed_at(&world).await, [key("az-app", "obj-1", now.plus_ms(1_000))]);
+}
+
+/// 7.4: an objective with a day that it is due is overdue at the end of that day, though its urgency has no deadline.
+#[tokio::test]
+async fn d1_what_is_due_is_overdue_at_the_end_of_the_day() {
+    let mut world = world(Backend::Sqlite).await;
+    let now = world.store.now().await;
+    let today = now.to_string()[..10].to_owned();
+    let midnight: Timestamp = format!("{today}T00:00:00.000Z").parse().expect("a time");
+    let mut due = objective("az-app", "obj-1", 4, now);
+    due.metadata.insert("due".into(), json!(today));
+    world.peers.register("az-app", holds(&[], &[due, objective("az-app", "obj-2", 4, now)]));
+    assert_eq!(look(&mut world).await, Tick::Idle);
+    let end = midnight.plus_ms(DAY_MS);
+    world.store.advance(end.as_millisecond() - now.as_millisecond()).await;
+    assert_eq!(look(&mut world).await, Tick::Advanced);
+    assert_eq!(pointed_at(&world).await, [key("az-app", "obj-1", end)]);
 }
 
 /// M-4, P16: azollas that lie or give without end stop nothing, and what is pointed at in one look is bounded.

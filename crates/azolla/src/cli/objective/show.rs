@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use azolla_protocol::{Objective, PauseState, RunRecord, Timestamp};
+use azolla_protocol::{Objective, PauseState, RunRecord, Timestamp, due_day};
 use clap::Args;
 use serde_json::json;
 
@@ -53,9 +53,10 @@ fn head(page: &mut Page, objective: &Objective, now: Timestamp) {
     if let (Some(repo), Some(base)) = (metadata("repo_ref"), metadata("base_branch")) {
         page.line(FAINT, &format!("{repo}, from {base}"));
     }
+    let due = due_day(objective).map_or_else(String::new, |day| format!(", due {day}"));
     page.line(
         FAINT,
-        &format!("importance {}, urgency {} (0 is most)", objective.importance, objective.urgency),
+        &format!("importance {}, urgency {} (0 is most){due}", objective.importance, objective.urgency),
     );
     page.heading("Done when");
     match objective.acceptance_criteria.trim() {

@@ -150,8 +150,12 @@ impl Content {
 
     /// Returns the title of an objective that is on the desk.
     pub(super) fn title(&self, id: &ObjectiveId) -> Option<&str> {
-        let found = self.open.iter().find(|stored| stored.objective.objective_id == *id)?;
-        Some(&found.objective.title)
+        Some(&self.objective(id)?.title)
+    }
+
+    /// Returns an objective that is on the desk.
+    pub(super) fn objective(&self, id: &ObjectiveId) -> Option<&Objective> {
+        self.open.iter().map(|stored| &stored.objective).find(|objective| objective.objective_id == *id)
     }
 }
 

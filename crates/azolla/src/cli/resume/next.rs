@@ -1,7 +1,7 @@
 //! The next actions, in order: what is overdue, then results, then what is stuck, then what only needs a yes.
 
 use azolla_protocol::{
-    AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, lifecycle,
+    AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, due_day, lifecycle,
 };
 use azolla_substrate::DeadlinePause;
 
@@ -32,6 +32,8 @@ pub(super) struct Action {
     pub(super) unconfirmed: bool,
     /// Whether it should have moved by now (7.4).
     pub(super) overdue: bool,
+    /// The day it is due, if one was named.
+    pub(super) due: Option<String>,
     rank: (u8, u8, u8),
 }
 
@@ -79,8 +81,9 @@ fn overdue(desks: &[Desk], deadline: &DeadlinePause) -> Option<Action> {
     };
     // It is here.
     let text = text.trim_end_matches(", on its machine");
-    let title = desk.content.as_ref().ok()?.title(id)?.to_owned();
-    Some(Action { title, overdue: true, rank, ..plain(azolla_id, id, text, command) })
+    let objective = desk.content.as_ref().ok()?.objective(id)?;
+    let (title, due) = (objective.title.clone(), due_day(objective).map(str::to_owned));
+    Some(Action { title, overdue: true, due, rank, ..plain(azolla_id, id, text, command) })
 }
 
 fn plain(azolla_id: &AzollaId, objective_id: &ObjectiveId, text: &str, command: &str) -> Action {
@@ -94,6 +97,7 @@ fn plain(azolla_id: &AzollaId, objective_id: &ObjectiveId, text: &str, command: 
         by_hand: None,
         unconfirmed: false,
         overdue: false,
+        due: None,
         rank: (YES, 2, 4),
     }
 }
@@ -142,6 +146,7 @@ fn of(azolla_id: &AzollaId, content: &Content) -> Vec<Action> {
             by_hand: pause.filter(|_| is_done).and_then(actions::by_hand).map(str::to_owned),
             unconfirmed: is_done,
             overdue: false,
+            due: due_day(objective).map(str::to_owned),
             rank: (kind, objective.importance, objective.urgency),
         })
     };

@@ -52,15 +52,7 @@ fn add_actions(page: &mut Page, actions: &[Action]) {
     page.heading(if actions.len() == 1 { "Waiting for you" } else { "Waiting for you, first things first" });
     for (number, action) in actions.iter().take(ACTIONS_MAX).enumerate() {
         page.add(PLAIN, &format!("  {}. {}: ", number + 1, action.text)).add(STRONG, &action.title);
-        page.line(
-            FAINT,
-            match (action.unconfirmed, action.overdue) {
-                (true, false) => "  (awaiting confirmation)",
-                (true, true) => "  (awaiting confirmation, its time is over)",
-                (false, true) => "  (its time is over)",
-                (false, false) => "",
-            },
-        );
+        page.line(FAINT, &facts(action));
         page.command("     ", &action.command);
         if let Some(then) = &action.then {
             page.add(FAINT, "     then: ").command("", then);
@@ -73,6 +65,15 @@ fn add_actions(page: &mut Page, actions: &[Action]) {
         let more = actions.len() - ACTIONS_MAX;
         page.add(FAINT, &format!("  and {more} more: ")).command("", "azolla objective list");
     }
+}
+
+/// What there is to know about an action, in brackets.
+fn facts(action: &Action) -> String {
+    let mut facts = Vec::new();
+    facts.extend(action.unconfirmed.then(|| "awaiting confirmation".to_owned()));
+    facts.extend(action.overdue.then(|| "its time is over".to_owned()));
+    facts.extend(action.due.as_ref().map(|day| format!("due {day}")));
+    if facts.is_empty() { String::new() } else { format!("  ({})", facts.join(", ")) }
 }
 
 fn add_running(page: &mut Page, desks: &[Desk]) {

@@ -37,7 +37,7 @@ pub async fn run(
     let mut boards = Vec::new();
     for ctx in contexts {
         // As many at once as workorders may be open (W-4): one lane that works has nothing else to look for.
-        let width = usize::try_from(ctx.settings.room.max_concurrent).unwrap_or(1).max(1);
+        let width = usize::try_from(scheduler::room(&ctx).max_concurrent).unwrap_or(1).max(1);
         let board =
             Arc::new(Board { changes: ctx.substrate.changes(), idle: watch::channel(vec![None; width]).0 });
         for number in 0..width {

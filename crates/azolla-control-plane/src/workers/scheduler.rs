@@ -90,7 +90,7 @@ pub(super) async fn has_room(ctx: &WorkerContext) -> Result<bool, SubstrateError
 }
 
 /// How much room there is: the work stream of a TASK_MGMT azolla is exactly one wide (W-4).
-fn room(ctx: &WorkerContext) -> StreamRoom {
+pub(crate) fn room(ctx: &WorkerContext) -> StreamRoom {
     match &ctx.flow {
         Flow::Patch(_) => ctx.settings.room,
         Flow::TaskMgmt(_) => StreamRoom { max_concurrent: 1, ..ctx.settings.room },

@@ -7,7 +7,7 @@ use azolla_control_plane::{
     poll::{self, Until},
 };
 use azolla_protocol::ObjectiveStatus;
-use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World};
+use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, TaskWorld, World};
 use tokio::{sync::watch, time::timeout};
 
 use crate::runner::workorder;
@@ -106,4 +106,20 @@ async fn a_run_until_idle_waits_for_every_azolla() {
     ended.expect("no error");
     let stored = store.read().objective(&late).await.expect("a read").expect("it");
     assert_eq!(stored.objective.status, ObjectiveStatus::Done);
+}
+
+/// W-4: the work stream of a TASK_MGMT azolla is one wide, whatever is configured: one lane, one look at deadlines.
+#[tokio::test]
+async fn w4_task_management_has_one_lane() {
+    let mut world = TaskWorld::new(Backend::Sqlite).await;
+    world.ctx.settings.room.max_concurrent = 3;
+    let asked = world.peers.clone();
+    let now = world.store.now().await;
+    asked.register(
+        "az-app",
+        crate::manifest::holds(&[], &[crate::manifest::objective("az-app", "obj-1", 4, now)]),
+    );
+    let TaskWorld { ctx, stop, store: _store, .. } = world;
+    run(ctx, Until::Idle, &stop).await.expect("no error");
+    assert_eq!(asked.asked().len(), 4, "one question for each status");
 }

@@ -144,8 +144,8 @@ pub struct RepositorySettings {
 pub struct Activity {
     /// Where.
     pub azolla_id: AzollaId,
-    /// On what.
-    pub objective_id: ObjectiveId,
+    /// On what; none if it is about the azolla as a whole.
+    pub objective_id: Option<ObjectiveId>,
     /// Which step, in plain words.
     pub step: String,
     /// How far it is, where that is known; changes often.
@@ -229,6 +229,17 @@ impl WorkerContext {
         self.show_detail(objective_id, step, None, limit);
     }
 
+    /// Tells the watcher what is wrong with the azolla, whatever it works on.
+    pub(crate) fn show_fault(&self, what: String) {
+        (self.watcher)(&Activity {
+            azolla_id: self.identity.azolla_id.clone(),
+            objective_id: None,
+            step: what,
+            detail: None,
+            limit: None,
+        });
+    }
+
     /// Tells the watcher how far a step is.
     pub(crate) fn show_detail(
         &self,
@@ -239,7 +250,7 @@ impl WorkerContext {
     ) {
         (self.watcher)(&Activity {
             azolla_id: self.identity.azolla_id.clone(),
-            objective_id: objective_id.clone(),
+            objective_id: Some(objective_id.clone()),
             step: step.into(),
             detail: detail.map(str::to_owned),
             limit,

@@ -26,8 +26,12 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// How often in a row a lane may fail before a run that has an end gives up: about half a minute.
 const FAILURES_MAX: u32 = 10;
 
+/// The longest wait of a lane that only fails: 50 ms, doubled so many times, is about the interval.
+const DOUBLINGS_MAX: u32 = 9;
+
 /// Runs the workers of several azollas until they are idle or asked to stop. Each context's `stopping` has to be a
-/// receiver of `stop`.
+/// receiver of `stop`. A run without an end outlives every fault: the azolla that has it backs off and is tried again,
+/// and the others go on.
 pub async fn run(
     contexts: Vec<Arc<WorkerContext>>,
     until: Until,
@@ -82,6 +86,7 @@ async fn run_lane(ctx: Arc<WorkerContext>, place: Place, until: Until) -> Result
     let mut changes = ctx.substrate.changes();
     let mut stopping = ctx.stopping.clone();
     let mut failures = 0;
+    let mut told = String::new();
     while !*stopping.borrow() {
         // Before the look, so that what comes during it is not missed.
         let seen = *changes.borrow_and_update();
@@ -92,13 +97,20 @@ async fn run_lane(ctx: Arc<WorkerContext>, place: Place, until: Until) -> Result
             }
             Ok(Tick::Idle) => {
                 failures = 0;
+                told.clear();
                 place.set_idle(Some(seen));
                 INTERVAL
             }
             Ok(Tick::Waiting(wait)) => wait.min(INTERVAL),
-            Err(error) if may_pass(&error) && (until == Until::Stopped || failures < FAILURES_MAX) => {
+            Err(error) if until == Until::Stopped || (may_pass(&error) && failures < FAILURES_MAX) => {
                 failures += 1;
-                Duration::from_millis(50 << failures.min(7))
+                let wait = Duration::from_millis(50 << failures.min(DOUBLINGS_MAX)).min(INTERVAL);
+                if !may_pass(&error) && told != error.to_string() {
+                    // Once, and not at every look.
+                    told = error.to_string();
+                    ctx.show_fault(format!("cannot go on with a part of its work: {told}"));
+                }
+                wait
             }
             Err(error) => return Err(error),
         };
@@ -114,8 +126,11 @@ async fn run_lane(ctx: Arc<WorkerContext>, place: Place, until: Until) -> Result
 
 type Worker = for<'a> fn(&'a WorkerContext) -> BoxFuture<'a, Result<Tick, WorkerError>>;
 
+/// One look of every worker. A fault of one resource does not keep the workers behind from theirs (W-3): it is returned
+/// once nothing else moves.
 async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut round = Tick::Idle;
+    let mut fault = None;
     for role in ctx.identity.azolla_type.blueprint().workers {
         if !ctx.settings.roles.contains(role) {
             continue;
@@ -129,13 +144,23 @@ async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             WorkerRole::Gate => |ctx| Box::pin(gate::tick(ctx)),
             WorkerRole::DeadlineMonitor => |ctx| Box::pin(deadline_monitor::tick(ctx)),
         };
-        round = match (tick(ctx).await?, round) {
+        let tick = match tick(ctx).await {
+            Err(error) if error.is_of_one_resource() => {
+                fault = fault.or(Some(error));
+                continue;
+            }
+            tick => tick?,
+        };
+        round = match (tick, round) {
             (Tick::Advanced, _) | (_, Tick::Advanced) => Tick::Advanced,
             (Tick::Waiting(wait), round) => round.or_wait(wait),
             (Tick::Idle, round) => round,
         };
     }
-    Ok(round)
+    match fault {
+        Some(fault) if round != Tick::Advanced => Err(fault),
+        _ => Ok(round),
+    }
 }
 
 /// Faults that may be over at the next look. A worker backs off from a repository by itself.

@@ -6,7 +6,8 @@ use azolla_control_plane::{
     WorkerContext, WorkerError,
     poll::{self, Until},
 };
-use azolla_protocol::ObjectiveStatus;
+use azolla_protocol::{ObjectiveId, ObjectiveStatus};
+use azolla_substrate::SubstrateError;
 use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, TaskWorld, World};
 use tokio::{sync::watch, time::timeout};
 
@@ -105,6 +106,70 @@ async fn a_run_until_idle_waits_for_every_azolla() {
     let (ended, _) = tokio::join!(running, approve);
     ended.expect("no error");
     let stored = store.read().objective(&late).await.expect("a read").expect("it");
+    assert_eq!(stored.objective.status, ObjectiveStatus::Done);
+}
+
+/// A world with an objective that waits for its gate, and another whose row cannot be read any more.
+async fn half_broken() -> (World, ObjectiveId) {
+    let world = World::new(Backend::Sqlite).await;
+    let executed = world.executed().await;
+    let id = world.approved().await;
+    let broken = format!(
+        "DROP TRIGGER objective_update; UPDATE objective SET metadata = 'nothing' WHERE objective_id = '{id}'"
+    );
+    world.store.raw(&broken).await.expect("it is broken");
+    (world, executed)
+}
+
+/// W-3, W-7: a row that cannot be read stops neither the other azollas nor the other workers of its own, and is told.
+#[tokio::test]
+async fn w3_a_broken_row_stops_nothing_else() {
+    let (broken, executed) = half_broken().await;
+    let whole = World::new(Backend::Sqlite).await;
+    let approved = whole.approved().await;
+    let World { ctx: mut broken_ctx, store: broken_store, .. } = broken;
+    let World { ctx: mut whole_ctx, store: whole_store, stop, .. } = whole;
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    broken_ctx.watcher = Arc::new(move |activity| {
+        if activity.objective_id.is_none() {
+            // Whoever has heard enough is gone.
+            let _ = tell.send(activity.step.clone());
+        }
+    });
+    broken_ctx.stopping = stop.subscribe();
+    whole_ctx.stopping = stop.subscribe();
+    let contexts = vec![Arc::new(broken_ctx), Arc::new(whole_ctx)];
+    let running = async { timeout(SOON, poll::run(contexts, Until::Stopped, &stop)).await.expect("it ends") };
+    let drive = async {
+        for (store, id) in [(&broken_store, &executed), (&whole_store, &approved)] {
+            let is_done = async || {
+                let stored = store.read().objective(id).await.expect("a read").expect("it");
+                stored.objective.status == ObjectiveStatus::Done
+            };
+            while !is_done().await {
+                tokio::task::yield_now().await;
+            }
+        }
+        let first = told.recv().await.expect("it is told");
+        stop.send_replace(true);
+        first
+    };
+    let (ended, first) = tokio::join!(running, async { timeout(SOON, drive).await.expect("it goes on") });
+    ended.expect("no error");
+    assert!(
+        first.starts_with("cannot go on with a part of its work: the Substrate holds something"),
+        "{first}"
+    );
+    assert_eq!(told.try_recv().ok(), None, "once");
+}
+
+/// A run that has an end says what is broken, once all else is done.
+#[tokio::test]
+async fn w3_a_run_until_idle_ends_with_the_fault_once_all_else_is_done() {
+    let (World { ctx, store, stop, .. }, executed) = half_broken().await;
+    let ended = run(ctx, Until::Idle, &stop).await;
+    assert!(matches!(ended, Err(WorkerError::Store(SubstrateError::Corrupt(_)))), "{ended:?}");
+    let stored = store.read().objective(&executed).await.expect("a read").expect("it");
     assert_eq!(stored.objective.status, ObjectiveStatus::Done);
 }
 

@@ -36,6 +36,13 @@ const REDRAWN_EVERY: Duration = Duration::from_secs(1);
 impl Progress {
     /// Takes note of a step, and prints it where nobody sees a line change.
     pub(super) fn show(&self, activity: &Activity) {
+        let Some(objective_id) = &activity.objective_id else {
+            // No step that ends: a line that stays.
+            if std::io::stderr().is_terminal() {
+                draw("");
+            }
+            return remark(&format!("{} {}", activity.azolla_id, activity.step));
+        };
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let known = steps.iter().position(|step| step.activity.objective_id == activity.objective_id);
         if let Some(known) = known {
@@ -50,7 +57,7 @@ impl Progress {
         if std::io::stderr().is_terminal() {
             self.told.notify_one();
         } else {
-            remark(&format!("{} {}", activity.objective_id, activity.step));
+            remark(&format!("{objective_id} {}", activity.step));
         }
     }
 
@@ -90,7 +97,8 @@ impl Progress {
             seconds => duration(seconds.saturating_mul(1_000)),
         };
         let more = if steps.len() > 1 { format!("  (and {} more)", steps.len() - 1) } else { String::new() };
-        let Activity { objective_id, step, detail, .. } = &latest.activity;
+        let Activity { step, detail, .. } = &latest.activity;
+        let objective_id = latest.activity.objective_id.as_ref()?;
         let detail = detail.as_ref().map_or_else(String::new, |detail| format!(", {detail}"));
         Some(format!("{objective_id}  {step}{detail}  {elapsed}{of}{more}"))
     }
@@ -103,7 +111,7 @@ impl Progress {
     /// Drops the steps of objectives that nobody works on any more.
     fn forget(&self, over: &[ObjectiveId]) {
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.retain(|step| !over.contains(&step.activity.objective_id));
+        steps.retain(|step| !step.activity.objective_id.as_ref().is_some_and(|id| over.contains(id)));
         if steps.is_empty() {
             draw("");
         }
@@ -118,10 +126,11 @@ async fn over(contexts: &[Arc<WorkerContext>], steps: &[Activity]) -> Vec<Object
         else {
             continue;
         };
-        let found = context.read().objective(&activity.objective_id).await.ok().flatten();
+        let Some(objective_id) = &activity.objective_id else { continue };
+        let found = context.read().objective(objective_id).await.ok().flatten();
         let status = found.map(|stored| stored.objective.status);
         if !matches!(status, Some(ObjectiveStatus::Todo | ObjectiveStatus::InProgress)) {
-            over.push(activity.objective_id.clone());
+            over.push(objective_id.clone());
         }
     }
     over

@@ -1,16 +1,19 @@
 //! Asks the other azollas of the registry, all side by side and with a time limit each (MF-2, 7.4). Whatever comes back
 //! is data from outside: bounded, held to its schema, and never an error that stops a flow (M-4).
 
+mod intake;
+
 use azolla_exchange_membrane::peers::Asked;
 use azolla_protocol::{
-    Artifact, AzollaId, JsonObject, Objective, ObjectiveStatus, ObjectiveType, PauseState, QueryId,
-    QueryStatus, QueryableType, SubstrateQuery, Timestamp, Validated, lifecycle::is_archived,
+    AzollaId, JsonObject, Objective, ObjectiveStatus, ObjectiveType, PauseState, QueryId, QueryStatus,
+    QueryableType, SubstrateQuery, Timestamp, lifecycle::is_archived,
 };
 use azolla_substrate::{ObjectiveFilter, SubstrateError};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use self::intake::Intake;
 use crate::{context::WorkerContext, flow::TaskMgmtFlow};
 
 /// Results of one query at the most: what an Exchange Membrane gives out (M-3), and what is read of one that gives more.
@@ -44,11 +47,12 @@ pub(crate) async fn pause_states(
     now: Timestamp,
 ) -> Vec<Heard<PauseState>> {
     let filter = object(json!({"latest_only": true, "limit": RESULTS_MAX}));
+    let intake = &Intake::new();
     let every = flow.peers.registered().into_iter().map(|azolla_id| {
         let filter = filter.clone();
         async move {
             let asked = ask(ctx, flow, &azolla_id, QueryableType::PauseState, filter, now).await;
-            heard(azolla_id, asked, |pause: &PauseState| &pause.azolla_id)
+            intake.read(azolla_id, asked, |pause: &PauseState| &pause.azolla_id).await
         }
     });
     join_all(every).await
@@ -61,12 +65,14 @@ pub(crate) async fn objectives(
     max_urgency: u8,
     now: Timestamp,
 ) -> Vec<Heard<Objective>> {
+    let intake = &Intake::new();
     let every = flow.peers.registered().into_iter().map(|azolla_id| async move {
         let azolla_id = &azolla_id;
         let each = OPEN.map(|status| async move {
             let filter = json!({"status": status, "max_urgency": max_urgency, "limit": RESULTS_MAX});
             let asked = ask(ctx, flow, azolla_id, QueryableType::Objective, object(filter), now).await;
-            let mut heard = heard(azolla_id.clone(), asked, |objective: &Objective| &objective.azolla_id);
+            let id = azolla_id.clone();
+            let mut heard = intake.read(id, asked, |objective: &Objective| &objective.azolla_id).await;
             // One that makes nothing of a filter gives the same ones to every question.
             heard.found.retain(|objective| {
                 is_open(objective) && objective.status == status && objective.urgency <= max_urgency
@@ -122,31 +128,6 @@ async fn ask(
         Ok(asked) => asked,
         Err(_) => Asked::unavailable(format!("no answer in {} ms", limit.as_millis())),
     }
-}
-
-/// Reads an answer. One artifact that breaks its schema, or that `owner` says is another's, and none of it counts: whoever
-/// gives out what is not its own has not answered.
-fn heard<A: Artifact>(azolla_id: AzollaId, asked: Asked, owner: impl Fn(&A) -> &AzollaId) -> Heard<A> {
-    if asked.status != QueryStatus::Ok {
-        let remark = match one_line(&asked.reason, REMARK_CHARS_MAX) {
-            reason if reason.is_empty() => asked.status.to_string(),
-            reason => format!("{}: {reason}", asked.status),
-        };
-        return Heard { azolla_id, status: asked.status, remark, found: Vec::new() };
-    }
-    let is_more = asked.results.len() > RESULTS_MAX;
-    let mut found = Vec::new();
-    for result in asked.results.into_iter().take(RESULTS_MAX) {
-        match Validated::<A>::from_value(Value::Object(result)) {
-            Ok(artifact) if *owner(&artifact) == azolla_id => found.push(artifact.into_inner()),
-            _ => return unusable(azolla_id, &format!("it answered with what is no {} of its own", A::KIND)),
-        }
-    }
-    let remark = match is_more || found.len() == RESULTS_MAX {
-        true => format!("it gave the first {RESULTS_MAX} of a kind; there may be more"),
-        false => String::new(),
-    };
-    Heard { azolla_id, status: QueryStatus::Ok, remark, found }
 }
 
 fn unusable<A>(azolla_id: AzollaId, reason: &str) -> Heard<A> {

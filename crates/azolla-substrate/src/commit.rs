@@ -119,14 +119,24 @@ pub enum Write {
         /// The `updated_at` that it gets.
         at: Timestamp,
     },
-    /// One more triage attempt on a capture (W-2).
-    CountAttempt(CaptureId),
+    /// One more triage attempt on a PENDING capture that is not held (W-2), by the Scheduler under an event's claim.
+    CountAttempt {
+        /// The capture.
+        capture_id: CaptureId,
+        /// The attempts that were read: they are compared, so that none is made on what another one has changed.
+        attempts: u64,
+    },
     /// A PENDING capture waits for the operator (O-1). By the gate under a workorder's claim, or by the Scheduler
     /// under an event's.
     HoldCapture(CaptureId),
     /// The operator asks for further attempts on a PENDING capture: it is no longer held, and what was used up so far
     /// does not count (W-2).
-    RetryCapture(CaptureId),
+    RetryCapture {
+        /// The capture.
+        capture_id: CaptureId,
+        /// The attempts that were read: they are compared, so that one that begins meanwhile still counts.
+        attempts: u64,
+    },
     /// A new event. A second one for the same entry or attempt is refused under W-1 or W-2.
     EmitEvent {
         /// The event, unprocessed.
@@ -134,8 +144,9 @@ pub enum Write {
         /// The TODO entry number, or which event of its capture this is; none for MANIFEST_REQUESTED.
         entry: Option<u64>,
     },
-    /// `processed` from false to true (W-6). Needs the event's claim. In a TASK_MGMT azolla, BLOCKED holds the capture
-    /// that the event is about, so that no further one follows until the operator asks for it (O-1, W-2).
+    /// `processed` from false to true (W-6). Needs the event's claim. In a TASK_MGMT azolla, BLOCKED is
+    /// refused as long as the capture that the event is about could be tried: it is held first, so that no further event
+    /// follows until the operator asks for it (O-1, W-2).
     ProcessEvent {
         /// The event.
         event_id: EventId,

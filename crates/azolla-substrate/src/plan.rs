@@ -161,9 +161,9 @@ impl Planner<'_> {
             Write::EditObjective { was, next } => self.edit_objective(was, next),
             Write::InsertCapture(capture) => self.insert_capture(capture),
             Write::ProcessCapture { capture_id, at } => self.process_capture(capture_id, *at),
-            Write::CountAttempt(capture_id) => self.count_attempt(capture_id),
+            Write::CountAttempt { capture_id, attempts } => self.count_attempt(capture_id, *attempts),
             Write::HoldCapture(capture_id) => self.hold_capture(capture_id),
-            Write::RetryCapture(capture_id) => self.retry_capture(capture_id),
+            Write::RetryCapture { capture_id, attempts } => self.retry_capture(capture_id, *attempts),
             Write::EmitEvent { event, entry } => {
                 self.same_azolla::<azolla_protocol::Event>(&event.azolla_id)?;
                 if event.processed {
@@ -179,7 +179,7 @@ impl Planner<'_> {
                 let values = [reason.as_str().into(), event_id.as_str().into()];
                 self.push("event", Statement::new(sql::PROCESS_EVENT, values), CHANGED);
                 if *reason == ProcessedReason::Blocked && self.identity.azolla_type == AzollaType::TaskMgmt {
-                    self.hold_capture_of(event_id);
+                    self.capture_of_is_held(event_id);
                 }
                 self.note(JournalStep::Process, "event", event_id.as_str()).to(*reason);
                 Ok(())

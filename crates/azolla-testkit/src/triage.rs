@@ -58,7 +58,12 @@ impl<'a> TriageCycle<'a> {
     ) -> Result<CommitOutcome, SubstrateError> {
         let now = self.world.now().await;
         let commit = Commit::new(self.world.ids.commit_id(), Actor::Scheduler);
-        let commit = scheduling(&self.standing, event_id, captures, room, now)
+        let mut batch = Vec::new();
+        for id in captures {
+            let stored = self.world.read().capture(id).await?.expect("it is stored");
+            batch.push((id.clone(), stored.attempts));
+        }
+        let commit = scheduling(&self.standing, event_id, &batch, room, now)
             .into_iter()
             .fold(commit, Commit::with)
             .claiming(event_id.into(), self.world.ids.owner_id());
@@ -142,11 +147,11 @@ pub fn capture(capture_id: &CaptureId, now: Timestamp) -> CaptureBuffer {
     }
 }
 
-/// What the Scheduler writes for a batch.
+/// What the Scheduler writes for a batch, each capture with its attempts so far.
 pub fn scheduling(
     standing: &ObjectiveId,
     event_id: &EventId,
-    captures: &[CaptureId],
+    captures: &[(CaptureId, u64)],
     room: StreamRoom,
     now: Timestamp,
 ) -> Vec<Write> {
@@ -159,7 +164,8 @@ pub fn scheduling(
         Write::InsertSnapshot { snapshot: valid(snapshot(event_id, standing, now)), objective_version: 1 },
         Write::CreateWorkorder { workorder: valid(workorder), event_id: event_id.clone(), room },
     ];
-    writes.extend(captures.iter().cloned().map(Write::CountAttempt));
+    let count = |(capture_id, attempts)| Write::CountAttempt { capture_id, attempts };
+    writes.extend(captures.iter().cloned().map(count));
     writes.push(Write::ProcessEvent { event_id: event_id.clone(), reason: ProcessedReason::Scheduled });
     writes
 }

@@ -48,7 +48,7 @@ impl Operator<'_> {
                 Some("azolla triage"),
             ));
         }
-        self.retry_all(std::slice::from_ref(id)).await
+        self.retry_all(std::slice::from_ref(id)).await.map(drop)
     }
 
     /// Lets the captures of a triage be triaged again, those that are PENDING, and returns them.
@@ -69,8 +69,7 @@ impl Operator<'_> {
             let what = format!("no capture of {id} is PENDING; retry needs PENDING");
             return Err(refused(what, Some("azolla triage")));
         }
-        self.retry_all(&pending).await?;
-        Ok(pending)
+        self.retry_all(&pending).await
     }
 
     /// Lets every capture that is held be triaged again, and returns them.
@@ -86,10 +85,10 @@ impl Operator<'_> {
                 page.into_iter().filter(|stored| stored.held).map(|stored| stored.capture.capture_id),
             );
         }
-        if !held.is_empty() {
-            self.retry_all(&held).await?;
+        if held.is_empty() {
+            return Ok(held);
         }
-        Ok(held)
+        self.retry_all(&held).await
     }
 
     /// Takes a capture out of triage by hand, with the reason (S-4).
@@ -99,39 +98,54 @@ impl Operator<'_> {
             let what = format!("a reason is needed, of at most {REASON_CHARS_MAX} characters");
             return Err(refused(what, Some(&format!("azolla triage process {id} --reason TEXT"))));
         }
-        let stored = self.stored_capture(id).await?;
-        if stored.capture.status == CaptureStatus::Processed {
-            let what = format!("capture {id} is PROCESSED already");
-            return Err(refused(what, Some("azolla triage")));
-        }
-        let at = self.read().now().await?;
-        let write = Write::ProcessCapture { capture_id: id.clone(), at };
-        self.on_captures(std::slice::from_ref(id), vec![write], Some(reason)).await
-    }
-
-    async fn retry_all(&self, ids: &[CaptureId]) -> Result<(), OperatorError> {
-        if let Some((work_order_id, batch)) = triage::under_way(self.read()).await?
-            && let Some(id) = ids.iter().find(|id| batch.contains(*id))
-        {
-            let what = format!("capture {id} is in triage now, by {work_order_id}");
-            return Err(refused(what, Some("azolla run")));
-        }
-        self.on_captures(ids, ids.iter().cloned().map(Write::RetryCapture).collect(), None).await
-    }
-
-    /// Commits a step on captures. The pause_state that asked for it is over with it.
-    async fn on_captures(
-        &self,
-        ids: &[CaptureId],
-        writes: Vec<Write>,
-        reason: Option<&str>,
-    ) -> Result<(), OperatorError> {
         for _ in 0..TRIES_MAX {
-            let mut writes = writes.clone();
-            writes.extend(self.end_pause_about(ids).await?);
-            match self.commit_all(writes, reason).await {
+            let stored = self.stored_capture(id).await?;
+            if stored.capture.status == CaptureStatus::Processed {
+                let what = format!("capture {id} is PROCESSED already");
+                return Err(refused(what, Some("azolla triage")));
+            }
+            let at = self.read().now().await?;
+            let mut writes = vec![Write::ProcessCapture { capture_id: id.clone(), at }];
+            // The pause_state that asked for it is over with it.
+            writes.extend(self.end_pause_about(std::slice::from_ref(id)).await?);
+            match self.commit_all(writes, Some(reason)).await {
                 Err(SubstrateError::Changed { .. }) => {}
                 done => return Ok(done?),
+            }
+        }
+        Err(refused(format!("capture {id} kept changing"), Some("azolla triage")))
+    }
+
+    /// Lets those of them that are PENDING be triaged again, and returns them.
+    async fn retry_all(&self, ids: &[CaptureId]) -> Result<Vec<CaptureId>, OperatorError> {
+        for _ in 0..TRIES_MAX {
+            // The attempts are read first: one that begins after the look at what is under way changes them.
+            let (mut retried, mut writes) = (Vec::new(), Vec::new());
+            for id in ids {
+                let stored = self.stored_capture(id).await?;
+                if stored.capture.status == CaptureStatus::Pending {
+                    retried.push(id.clone());
+                    let (capture_id, attempts) = (id.clone(), stored.attempts);
+                    writes.push(Write::RetryCapture { capture_id, attempts });
+                }
+            }
+            if let Some((work_order_id, batch)) = triage::under_way(self.read()).await?
+                && let Some(id) = retried.iter().find(|id| batch.contains(*id))
+            {
+                let what = format!("capture {id} is in triage now, by {work_order_id}");
+                return Err(refused(what, Some("azolla run")));
+            }
+            if retried.is_empty() {
+                return Err(refused(
+                    "the captures are PROCESSED; retry needs PENDING",
+                    Some("azolla triage"),
+                ));
+            }
+            // The pause_state that asked for it is over with it.
+            writes.extend(self.end_pause_about(&retried).await?);
+            match self.commit_all(writes, None).await {
+                Err(SubstrateError::Changed { .. }) => {}
+                done => return Ok(done.map(|()| retried)?),
             }
         }
         Err(refused("the captures kept changing", Some("azolla triage")))

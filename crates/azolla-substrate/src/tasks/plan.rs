@@ -10,7 +10,7 @@ use crate::{
     error::SubstrateError,
     plan::{CHANGED, Planner, malformed},
     rows,
-    statement::{Expect, Statement},
+    statement::{Expect, Miss, Statement},
 };
 
 impl Planner<'_> {
@@ -46,8 +46,15 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(crate) fn count_attempt(&mut self, capture_id: &CaptureId) -> Result<(), SubstrateError> {
-        let values = [capture_id.as_str().into()];
+    pub(crate) fn count_attempt(
+        &mut self,
+        capture_id: &CaptureId,
+        attempts: u64,
+    ) -> Result<(), SubstrateError> {
+        let (Actor::Scheduler, Some(ResourceType::Event)) = (self.commit.actor, self.claimed()) else {
+            return Err(malformed("an attempt is counted by the scheduler, under its claim"));
+        };
+        let values = [capture_id.as_str().into(), attempts.into()];
         self.push("capture_buffer", Statement::new(sql::COUNT_ATTEMPT, values), CHANGED);
         let claimed = self.commit.claim.resource().map(|resource| resource.resource_id.clone());
         let row = self.note(JournalStep::Attempt, "capture_buffer", capture_id.as_str());
@@ -69,17 +76,21 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// An event that ended BLOCKED: what the journal says of it is its own row.
-    pub(crate) fn hold_capture_of(&mut self, event_id: &EventId) {
-        let values = [event_id.as_str().into()];
-        self.push("capture_buffer", Statement::new(sql::HOLD_CAPTURE_OF_EVENT, values), Expect::Any);
+    /// An event that ends BLOCKED leaves no capture behind that another event would follow for.
+    pub(crate) fn capture_of_is_held(&mut self, event_id: &EventId) {
+        let check = Statement::new(sql::CHECK_CAPTURE_OF_EVENT_HELD, [event_id.as_str().into()]);
+        self.push("capture_buffer", check, Expect::Found(Miss::Changed));
     }
 
-    pub(crate) fn retry_capture(&mut self, capture_id: &CaptureId) -> Result<(), SubstrateError> {
+    pub(crate) fn retry_capture(
+        &mut self,
+        capture_id: &CaptureId,
+        attempts: u64,
+    ) -> Result<(), SubstrateError> {
         if self.commit.actor != Actor::Operator {
             return Err(malformed("only the operator asks for further attempts on a capture"));
         }
-        let values = [capture_id.as_str().into()];
+        let values = [capture_id.as_str().into(), attempts.into()];
         self.push("capture_buffer", Statement::new(sql::RETRY_CAPTURE, values), CHANGED);
         self.note(JournalStep::Retry, "capture_buffer", capture_id.as_str());
         Ok(())

@@ -15,19 +15,21 @@ pub(crate) const PROCESS_CAPTURE: &str = "
     WHERE capture_id = $2 AND status = 'PENDING'";
 
 pub(crate) const COUNT_ATTEMPT: &str = "
-    UPDATE capture_buffer SET attempts = attempts + 1 WHERE capture_id = $1 AND status = 'PENDING'";
+    UPDATE capture_buffer SET attempts = attempts + 1
+    WHERE capture_id = $1 AND status = 'PENDING' AND held = 0 AND attempts = $2";
 
 pub(crate) const HOLD_CAPTURE: &str =
     "UPDATE capture_buffer SET held = 1 WHERE capture_id = $1 AND status = 'PENDING'";
 
-/// Holds the capture of a CAPTURE_READY event, if it is still PENDING.
-pub(crate) const HOLD_CAPTURE_OF_EVENT: &str = "
-    UPDATE capture_buffer SET held = 1
-    WHERE status = 'PENDING' AND capture_id =
-        (SELECT resource_id FROM event WHERE event_id = $1 AND type = 'CAPTURE_READY')";
+/// Finds nothing if the capture of a CAPTURE_READY event could still be tried.
+pub(crate) const CHECK_CAPTURE_OF_EVENT_HELD: &str = "
+    SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM capture_buffer
+        WHERE status = 'PENDING' AND held = 0 AND capture_id =
+            (SELECT resource_id FROM event WHERE event_id = $1 AND type = 'CAPTURE_READY'))";
 
 pub(crate) const RETRY_CAPTURE: &str = "
-    UPDATE capture_buffer SET held = 0, attempts_before = attempts WHERE capture_id = $1 AND status = 'PENDING'";
+    UPDATE capture_buffer SET held = 0, attempts_before = attempts
+    WHERE capture_id = $1 AND status = 'PENDING' AND attempts = $2";
 
 pub(crate) const INSERT_MANIFEST: &str = "
     INSERT INTO session_manifest (manifest_id, azolla_id, created_at, document, work_order_id)

@@ -223,7 +223,7 @@ async fn captures(world: &TestStore) -> [CaptureId; 3] {
         world.done(Actor::Operator, Write::InsertCapture(valid(capture))).await;
     }
     world.done(Actor::Operator, Write::ProcessCapture { capture_id: ids[1].clone(), at: now }).await;
-    world.done(Actor::Scheduler, Write::CountAttempt(ids[2].clone())).await;
+    attempted(world, &ids[2], 1).await;
     ids
 }
 
@@ -233,7 +233,7 @@ async fn triaged(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureI
         cycle::event(event_id.clone(), EventType::CaptureReady, captures[0].as_str(), world.now().await);
     world.done(Actor::CaptureReadiness, Write::EmitEvent { event: valid(event), entry: Some(1) }).await;
     let work_order_id = standing_work(world, &event_id, standing, DiazotrophType::Triage, |commit| {
-        commit.with(Write::CountAttempt(captures[0].clone()))
+        commit.with(Write::CountAttempt { capture_id: captures[0].clone(), attempts: 0 })
     })
     .await;
     let batch = &captures[..1];
@@ -253,14 +253,30 @@ async fn triaged(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureI
     work_order_id
 }
 
-/// Tried, asked for again, tried again, then held by the Scheduler.
-async fn held(world: &TestStore, capture_id: &CaptureId) {
-    world.done(Actor::Operator, Write::RetryCapture(capture_id.clone())).await;
-    world.done(Actor::Scheduler, Write::CountAttempt(capture_id.clone())).await;
-    let event_id = EventId::for_attempt(capture_id, 1).expect("a short id");
+async fn emitted(world: &TestStore, capture_id: &CaptureId, entry: u64) -> EventId {
+    let event_id = EventId::for_attempt(capture_id, entry).expect("a short id");
     let event =
         cycle::event(event_id.clone(), EventType::CaptureReady, capture_id.as_str(), world.now().await);
-    world.done(Actor::CaptureReadiness, Write::EmitEvent { event: valid(event), entry: Some(1) }).await;
+    world.done(Actor::CaptureReadiness, Write::EmitEvent { event: valid(event), entry: Some(entry) }).await;
+    event_id
+}
+
+/// One more attempt, by an event of its own that yields nothing.
+async fn attempted(world: &TestStore, capture_id: &CaptureId, entry: u64) {
+    let event_id = emitted(world, capture_id, entry).await;
+    let reason = ProcessedReason::NoPendingCaptures;
+    let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
+        .with(Write::CountAttempt { capture_id: capture_id.clone(), attempts: entry - 1 })
+        .with(Write::ProcessEvent { event_id: event_id.clone(), reason });
+    committed(world, commit.claiming((&event_id).into(), world.ids.owner_id())).await;
+}
+
+/// Tried, asked for again, tried again, then held by the Scheduler.
+async fn held(world: &TestStore, capture_id: &CaptureId) {
+    let retry = Write::RetryCapture { capture_id: capture_id.clone(), attempts: 1 };
+    world.done(Actor::Operator, retry).await;
+    attempted(world, capture_id, 2).await;
+    let event_id = emitted(world, capture_id, 3).await;
     let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
         .with(Write::HoldCapture(capture_id.clone()))
         .with(Write::ProcessEvent { event_id: event_id.clone(), reason: ProcessedReason::Blocked });

@@ -10,12 +10,12 @@ mod parties;
 mod triage;
 
 use azolla_protocol::{
-    Actor, CandidateOutcome, EventId, EventType, GateResult, ObjectiveStatus, OutputId, PauseReason,
-    ProcessedReason, RunId, lifecycle::ObjectiveStep,
+    Actor, CandidateOutcome, EventId, EventType, GateResult, JournalStep, ObjectiveStatus, OutputId,
+    PauseReason, ProcessedReason, RunId, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Commit, CommitOutcome, PauseKey, StreamRoom, SubstrateError, Write};
 use azolla_testkit::{
-    PatchCycle, TestStore,
+    PatchCycle, TestStore, TriageCycle,
     cycle::{ROOM, event, objective, output_bundle, pause_state, run_record, snapshot, valid, workorder},
     store::azolla_id,
 };
@@ -141,12 +141,13 @@ on_both_backends! {
     /// C-9: a commit that is sent again, because its answer was lost, finds itself there.
     async fn c9_the_same_commit_sent_again_is_refused_and_doubles_nothing(world: TestStore) {
         let full = full(&world).await;
-        let attempt = Commit::new(world.ids.commit_id(), Actor::Scheduler)
-            .with(Write::CountAttempt(full.pending.clone()));
-        assert_eq!(world.store.commit(attempt.clone()).await.unwrap(), CommitOutcome::Done);
-        let error = refused_commit(&world, attempt).await;
+        let retry = Commit::new(world.ids.commit_id(), Actor::Operator)
+            .with(Write::RetryCapture { capture_id: full.pending.clone(), attempts: 0 });
+        assert_eq!(world.store.commit(retry.clone()).await.unwrap(), CommitOutcome::Done);
+        let error = refused_commit(&world, retry).await;
         assert_eq!(place(&error), "journal.commit_id C-9");
-        assert_eq!(world.read().capture(&full.pending).await.unwrap().unwrap().attempts, 1);
+        let journal = world.read().journal_of(full.pending.as_str()).await.unwrap();
+        assert_eq!(journal.iter().filter(|entry| entry.step == JournalStep::Retry).count(), 1);
     }
 
     async fn a_commit_that_writes_nothing_is_malformed(world: TestStore) {
@@ -178,23 +179,33 @@ on_both_backends! {
     }
 
     async fn s4_w2_a_capture_is_processed_once_and_counts_no_attempt_after_that(world: TestStore) {
-        let capture = capture(&world).await;
-        let (id, at) = (capture.capture_id.clone(), capture.created_at);
-        world.done(Actor::Client, Write::InsertCapture(valid(capture))).await;
+        let cycle = TriageCycle::new(&world).await;
+        let (id, at) = (cycle.captured().await, world.now().await);
+        let count = |attempts| Write::CountAttempt { capture_id: id.clone(), attempts };
         for attempt in 1..=2 {
             let waiting = world.read().captures_awaiting_event(5, 10).await.unwrap();
             let attempts: Vec<_> = waiting.iter().map(|(waiting, entry)| (waiting.attempts, *entry)).collect();
-            assert_eq!(attempts, [(attempt - 1, 1)]);
-            world.done(Actor::Scheduler, Write::CountAttempt(id.clone())).await;
+            assert_eq!(attempts, [(attempt - 1, attempt)]);
+            let event_id = cycle.emitted(&id, attempt).await;
+            let reason = ProcessedReason::NoPendingCaptures;
+            let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
+                .with(count(attempt - 1))
+                .with(Write::ProcessEvent { event_id: event_id.clone(), reason })
+                .claiming((&event_id).into(), world.ids.owner_id());
+            assert_eq!(world.store.commit(commit).await.unwrap(), CommitOutcome::Done);
             assert_eq!(world.read().capture(&id).await.unwrap().unwrap().attempts, attempt);
         }
         assert_eq!(world.read().pending_captures(2, 10).await.unwrap(), []);
         let process = || Write::ProcessCapture { capture_id: id.clone(), at };
         let error = refused(&world, Actor::Operator, None, [process(), process()]).await;
         assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
+        let event_id = cycle.emitted(&id, 3).await;
         world.done(Actor::Operator, process()).await;
-        for write in [process(), Write::CountAttempt(id.clone())] {
-            let error = refused(&world, Actor::Operator, None, [write]).await;
+        let fence = world.granted(&(&event_id).into()).await.fence;
+        for (actor, claim, write) in
+            [(Actor::Operator, None, process()), (Actor::Scheduler, Some(&fence), count(2))]
+        {
+            let error = refused(&world, actor, claim, [write]).await;
             assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
         }
     }

@@ -1,8 +1,11 @@
 //! A CAPTURE_READY becomes the workorder of a triage, or a reason why not (TF-2 to TF-4).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use azolla_protocol::{
     Actor, CaptureBuffer, CaptureId, CaptureStatus, ContextSnapshot, DiazotrophType, EventType,
     ProcessedReason, ResourceRef, Timestamp, Validated, WorkOrderId, Workorder, WorkorderStatus,
+    content::TargetAzolla,
 };
 use azolla_substrate::{Commit, PauseKey, StoredCapture, StoredEvent, StoredObjective, Write};
 
@@ -22,21 +25,32 @@ pub(super) async fn evaluate(
     flow: &TaskMgmtFlow,
     event: &StoredEvent,
 ) -> Result<Option<Commit>, WorkerError> {
+    let before = own_capture(ctx, event).await?;
     let standing = ctx.read().objective(&flow.standing).await?;
+    if event.claim_count >= ctx.settings.claims_without_outcome_max {
+        return poisoned(ctx, event, standing.as_ref(), before.as_ref()).await.map(Some);
+    }
     let missing = || WorkerError::Broken(format!("the standing objective {} is missing", flow.standing));
     let standing = standing.ok_or_else(missing)?;
-    let own = match CaptureId::new(event.event.resource_id.clone()) {
-        Ok(id) => ctx.read().capture(&id).await?,
-        Err(_) => None,
-    };
-    if event.claim_count >= ctx.settings.claims_without_outcome_max {
-        return poisoned(ctx, event, &standing, own.as_ref()).await.map(Some);
+    if first(ctx, before.as_ref()).await?.is_none() {
+        return Ok(Some(processed(ctx, event, ProcessedReason::NoPendingCaptures)));
     }
+    ctx.show(&flow.standing, "collecting captures", None);
+    // Asking takes long, and others try captures meanwhile: what the commit compares is read after it.
+    let targets = flow.targets.targets().await;
+    let own = own_capture(ctx, event).await?;
     let Some(first) = first(ctx, own.as_ref()).await? else {
         return Ok(Some(processed(ctx, event, ProcessedReason::NoPendingCaptures)));
     };
-    ctx.show(&flow.standing, "collecting captures", None);
-    schedule(ctx, flow, event, &standing, first).await.map(Some)
+    schedule(ctx, event, &standing, own.as_ref(), first, targets).await.map(Some)
+}
+
+/// The capture that an event is about.
+async fn own_capture(ctx: &WorkerContext, event: &StoredEvent) -> Result<Option<StoredCapture>, WorkerError> {
+    match CaptureId::new(event.event.resource_id.clone()) {
+        Ok(id) => Ok(ctx.read().capture(&id).await?),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Tells whether an event could become a triage now: orientation waits for those (W-4).
@@ -67,16 +81,15 @@ async fn first(
 }
 
 /// TF-2: a capture that was tried before goes alone. Others go together, oldest first, `first` always among them.
-async fn batch(ctx: &WorkerContext, first: &StoredCapture) -> Result<Vec<CaptureBuffer>, WorkerError> {
+async fn batch(ctx: &WorkerContext, first: &StoredCapture) -> Result<Vec<StoredCapture>, WorkerError> {
     if first.attempts > first.attempts_before {
-        return Ok(vec![first.capture.clone()]);
+        return Ok(vec![first.clone()]);
     }
     let limit = ctx.settings.triage_batch.max(1);
-    let mut fresh: Vec<CaptureBuffer> =
-        ctx.read().fresh_captures(limit).await?.into_iter().map(|stored| stored.capture).collect();
-    if !fresh.iter().any(|capture| capture.capture_id == first.capture.capture_id) {
+    let mut fresh = ctx.read().fresh_captures(limit).await?;
+    if !fresh.iter().any(|stored| stored.capture.capture_id == first.capture.capture_id) {
         fresh.truncate(usize::try_from(limit - 1).unwrap_or(usize::MAX));
-        fresh.push(first.capture.clone());
+        fresh.push(first.clone());
     }
     Ok(fresh)
 }
@@ -84,12 +97,16 @@ async fn batch(ctx: &WorkerContext, first: &StoredCapture) -> Result<Vec<Capture
 /// TF-3 and TF-4: snapshot, workorder and counted attempts, in one commit.
 async fn schedule(
     ctx: &WorkerContext,
-    flow: &TaskMgmtFlow,
     event: &StoredEvent,
     standing: &StoredObjective,
+    own: Option<&StoredCapture>,
     first: StoredCapture,
+    targets: Vec<TargetAzolla>,
 ) -> Result<Commit, WorkerError> {
-    let captures = batch(ctx, &first).await?;
+    let captured = batch(ctx, &first).await?;
+    let attempts: BTreeMap<CaptureId, u64> =
+        captured.iter().map(|stored| (stored.capture.capture_id.clone(), stored.attempts)).collect();
+    let captures: Vec<CaptureBuffer> = captured.into_iter().map(|stored| stored.capture).collect();
     let earlier = earlier_failures(ctx, &first).await?;
     let now = ctx.read().now().await?;
     let inputs = TriageInputs {
@@ -97,7 +114,7 @@ async fn schedule(
         standing,
         first: &first.capture,
         captures: &captures,
-        targets: flow.targets.targets().await,
+        targets,
         earlier: &earlier,
         prompt_bytes: ctx.settings.prompt_bytes,
     };
@@ -109,8 +126,9 @@ async fn schedule(
                 "Raise prompt_bytes in [limits] above {}, then run: azolla triage retry",
                 too_large.bytes
             );
-            let ids: Vec<CaptureId> = captures.into_iter().map(|capture| capture.capture_id).collect();
-            return not_scheduled(ctx, event, standing, &ids, &action, now);
+            let mut held: BTreeSet<CaptureId> = attempts.into_keys().collect();
+            held.extend(own.and_then(to_hold));
+            return not_scheduled(ctx, event, Some(standing), held, &action, now);
         }
     };
     let workorder = workorder(ctx, event, &snapshot, now);
@@ -126,7 +144,8 @@ async fn schedule(
             room: room(ctx),
         });
     for capture_id in batch {
-        commit = commit.with(Write::CountAttempt(capture_id));
+        let attempts = attempts[&capture_id];
+        commit = commit.with(Write::CountAttempt { capture_id, attempts });
     }
     Ok(commit.with(Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled }))
 }
@@ -162,7 +181,7 @@ async fn earlier_failures(ctx: &WorkerContext, first: &StoredCapture) -> Result<
 async fn poisoned(
     ctx: &WorkerContext,
     event: &StoredEvent,
-    standing: &StoredObjective,
+    standing: Option<&StoredObjective>,
     own: Option<&StoredCapture>,
 ) -> Result<Commit, WorkerError> {
     let now = ctx.read().now().await?;
@@ -170,33 +189,39 @@ async fn poisoned(
         "Scheduling a triage failed {} times in a row; check the store and the disk: azolla doctor",
         event.claim_count
     );
-    match own.filter(|own| own.capture.status == CaptureStatus::Pending && !own.held) {
-        Some(own) => {
-            let id = own.capture.capture_id.clone();
-            let action = format!("{check} && azolla triage retry {id}");
-            not_scheduled(ctx, event, standing, &[id], &action, now)
-        }
-        None => not_scheduled(ctx, event, standing, &[], &check, now),
-    }
+    let held: BTreeSet<CaptureId> = own.and_then(to_hold).into_iter().collect();
+    let action = match held.first() {
+        Some(id) => format!("{check} && azolla triage retry {id}"),
+        None => check,
+    };
+    not_scheduled(ctx, event, standing, held, &action, now)
+}
+
+/// The capture's id, if another event would follow for it.
+fn to_hold(stored: &StoredCapture) -> Option<CaptureId> {
+    let is_open = stored.capture.status == CaptureStatus::Pending && !stored.held;
+    is_open.then(|| stored.capture.capture_id.clone())
 }
 
 /// The event ends BLOCKED, with captures that wait for the operator and what to do about it. The standing objective stays
-/// as it is (O-1).
+/// as it is (O-1). Without one there is no pause_state: it would be of nothing.
 fn not_scheduled(
     ctx: &WorkerContext,
     event: &StoredEvent,
-    standing: &StoredObjective,
-    held: &[CaptureId],
+    standing: Option<&StoredObjective>,
+    held: BTreeSet<CaptureId>,
     action: &str,
     now: Timestamp,
 ) -> Result<Commit, WorkerError> {
     let event_id = event.event.event_id.clone();
     let ending = Ending::NotScheduled { action };
-    let pause = ending.pause(&ctx.identity.azolla_id, &standing.objective.objective_id, now)?;
-    let mut commit = Commit::new(ctx.commit_id(), Actor::Scheduler)
-        .with(Write::Pause { key: PauseKey::Event(event_id.clone()), pause });
+    let mut commit = Commit::new(ctx.commit_id(), Actor::Scheduler);
+    if let Some(standing) = standing {
+        let pause = ending.pause(&ctx.identity.azolla_id, &standing.objective.objective_id, now)?;
+        commit = commit.with(Write::Pause { key: PauseKey::Event(event_id.clone()), pause });
+    }
     for id in held {
-        commit = commit.with(Write::HoldCapture(id.clone()));
+        commit = commit.with(Write::HoldCapture(id));
     }
     Ok(commit.with(Write::ProcessEvent { event_id, reason: ProcessedReason::Blocked }))
 }

@@ -223,17 +223,23 @@ async fn o1_a_limit_without_room_holds_the_captures() {
     assert_sound(&world).await;
 }
 
-/// W-3, W-7: without its standing objective an azolla can schedule nothing: it waits, and asks nobody.
+/// W-3, W-7: without its standing objective an azolla can schedule nothing: it waits, asks nobody, and ends the event
+/// like any other that comes to nothing three times.
 #[tokio::test]
-async fn w7_a_missing_standing_objective_is_waited_for() {
+async fn w7_a_missing_standing_objective_is_not_waited_for_without_end() {
     let mut world = TaskWorld::new(Backend::Sqlite).await;
-    world.captured("one").await;
+    let id = world.captured("one").await;
     world.readiness().await;
     let azolla_control_plane::Flow::TaskMgmt(flow) = &mut world.ctx.flow else { panic!("task management") };
     flow.standing = azolla_protocol::ObjectiveId::new("obj-nowhere").unwrap();
-    for _ in 0..5 {
+    for _ in 0..3 {
         assert!(matches!(world.scheduler().await, Tick::Waiting(_)));
         world.as_another_owner();
     }
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(reason(&world, &id, 1).await, Some(ProcessedReason::Blocked));
+    assert!(world.capture(&id).await.held);
+    assert_eq!([world.readiness().await, world.scheduler().await], [Tick::Idle, Tick::Idle]);
     assert_eq!(world.triage.calls(), 0);
+    assert_sound(&world).await;
 }

@@ -195,15 +195,19 @@ impl At<'_> {
                 let write = Write::ProcessCapture { capture_id: capture_id(*capture), at: now };
                 commit(Actor::Operator, vec![write])
             }
-            Operation::CountAttempt { capture } => {
-                commit(Actor::Scheduler, vec![Write::CountAttempt(capture_id(*capture))])
+            Operation::CountAttempt { capture, attempts, fence } => {
+                let claim = Claim::Fenced(self.fence(*fence, |_| true));
+                let write = Write::CountAttempt { capture_id: capture_id(*capture), attempts: *attempts };
+                Built::Commit(Actor::Scheduler, claim, vec![write])
             }
             Operation::Hold { capture, fence } => {
                 let claim = Claim::Fenced(self.fence(*fence, |_| true));
                 Built::Commit(Actor::Gate, claim, vec![Write::HoldCapture(capture_id(*capture))])
             }
             Operation::Retry { capture, party } => {
-                commit(party.or(Actor::Operator), vec![Write::RetryCapture(capture_id(*capture))])
+                let capture_id = capture_id(*capture);
+                let attempts = self.model.captures.get(&capture_id).map_or(0, |stored| stored.attempts);
+                commit(party.or(Actor::Operator), vec![Write::RetryCapture { capture_id, attempts }])
             }
             Operation::Resolve { workorder, index, outcome } => self.resolve(*workorder, *index, *outcome),
             Operation::Clock(by) => Built::Whole(Action::Advance(self.distance(*by))),
@@ -289,7 +293,7 @@ impl At<'_> {
             return self.action(&Operation::EmitForCapture { capture: number, entry: Entry::Current });
         };
         let room = StreamRoom { max_concurrent: room.0, review_limit: room.1 };
-        let writes = triage::scheduling(&standing_id(), event_id, &[id], room, now);
+        let writes = triage::scheduling(&standing_id(), event_id, &[(id, stored.attempts)], room, now);
         Built::Commit(Actor::Scheduler, Claim::Claiming(event_id.into(), owner_id(0)), writes)
     }
 

@@ -239,13 +239,20 @@ impl Model {
                 self.pending(capture_id)?.held = true;
                 Ok(())
             }
-            Write::RetryCapture(capture_id) => {
+            Write::RetryCapture { capture_id, attempts } => {
                 let capture = self.pending(capture_id)?;
+                if capture.attempts != *attempts {
+                    return changed("capture_buffer");
+                }
                 (capture.held, capture.attempts_before) = (false, capture.attempts);
                 Ok(())
             }
-            Write::CountAttempt(capture_id) => {
-                self.pending(capture_id)?.attempts += 1;
+            Write::CountAttempt { capture_id, attempts } => {
+                let capture = self.pending(capture_id)?;
+                if capture.held || capture.attempts != *attempts {
+                    return changed("capture_buffer");
+                }
+                capture.attempts += 1;
                 Ok(())
             }
             Write::EmitEvent { event, entry } => {

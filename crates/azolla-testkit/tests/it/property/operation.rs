@@ -112,6 +112,8 @@ pub(super) enum Operation {
     },
     CountAttempt {
         capture: u8,
+        attempts: u64,
+        fence: Pick,
     },
     Hold {
         capture: u8,
@@ -283,7 +285,8 @@ fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(objective, hours, remote, party)| Op::Snooze { objective, hours, remote, party }),
         2 => capture().prop_map(|capture| Op::InsertCapture { capture }),
         1 => capture().prop_map(|capture| Op::ProcessCapture { capture }),
-        4 => capture().prop_map(|capture| Op::CountAttempt { capture }),
+        4 => (capture(), 0..3u64, pick.clone())
+            .prop_map(|(capture, attempts, fence)| Op::CountAttempt { capture, attempts, fence }),
         2 => (capture(), pick.clone()).prop_map(|(capture, fence)| Op::Hold { capture, fence }),
         3 => (capture(), party()).prop_map(|(capture, party)| Op::Retry { capture, party }),
         10 => (prop_oneof![3 => Just(0u8), 1 => 1..3u8], prop_oneof![3 => Just(0u64), 1 => 1..3u64], outcome)

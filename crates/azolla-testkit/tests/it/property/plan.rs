@@ -127,7 +127,16 @@ pub(super) fn shape(plan: &Plan, write: &Write) -> Result<(), Answer> {
             }
             _ => Err(Answer::Malformed),
         },
-        Write::RetryCapture(_) if plan.actor != Actor::Operator => Err(Answer::Malformed),
+        // W-2: by the scheduler of an event.
+        Write::CountAttempt { .. } => match (plan.actor, &plan.claim) {
+            (Actor::Scheduler, Claim::Claiming(held, _) | Claim::Fenced(Fence { resource: held, .. }))
+                if held.resource_type == ResourceType::Event =>
+            {
+                Ok(())
+            }
+            _ => Err(Answer::Malformed),
+        },
+        Write::RetryCapture { .. } if plan.actor != Actor::Operator => Err(Answer::Malformed),
         // TF-7: candidates are opened by the gate.
         Write::OpenCandidates { .. } if plan.actor != Actor::Gate => Err(Answer::Malformed),
         Write::OpenCandidates { work_order_id, .. } => under(work_order_id.into()),

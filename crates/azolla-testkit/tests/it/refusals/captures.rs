@@ -4,7 +4,10 @@ use azolla_protocol::{
     Actor, AzollaType, CaptureId, CaptureStatus, EventId, GateResult, ProcessedReason, WorkOrderId,
 };
 use azolla_substrate::{CaptureFilter, Commit, CommitOutcome, SubstrateError, Write};
-use azolla_testkit::{Backend, TestStore, TriageCycle, cycle::ROOM};
+use azolla_testkit::{
+    Backend, TestStore, TriageCycle,
+    cycle::{LEASE_MS, ROOM},
+};
 
 use crate::seed::{full, refused};
 
@@ -32,6 +35,10 @@ async fn fail(cycle: &TriageCycle<'_>, event_id: &EventId, batch: &[CaptureId], 
     assert_eq!(cycle.gate(&work_order_id, GateResult::Fail, more).await.unwrap(), CommitOutcome::Done);
 }
 
+fn retry(id: &CaptureId, attempts: u64) -> Write {
+    Write::RetryCapture { capture_id: id.clone(), attempts }
+}
+
 on_both_backends! {
     async fn w2_a_capture_is_tried_until_its_attempts_are_used_up_and_again_after_a_retry(world: TestStore) {
         let cycle = TriageCycle::new(&world).await;
@@ -44,7 +51,7 @@ on_both_backends! {
             fail(&cycle, &event_id, std::slice::from_ref(&id), vec![]).await;
         }
         assert_eq!(seen(&world).await, (vec![], vec![], vec![]));
-        world.done(Actor::Operator, Write::RetryCapture(id.clone())).await;
+        world.done(Actor::Operator, retry(&id, 2)).await;
         assert_eq!(seen(&world).await, (vec![id.clone()], vec![id.clone()], vec![(id.clone(), 3)]));
         let stored = world.read().capture(&id).await.unwrap().unwrap();
         assert_eq!((stored.attempts, stored.attempts_before, stored.held), (2, 2, false));
@@ -60,7 +67,7 @@ on_both_backends! {
         let stored = world.read().capture(&id).await.unwrap().unwrap();
         assert_eq!((stored.attempts, stored.attempts_before, stored.held), (1, 0, true));
 
-        world.done(Actor::Operator, Write::RetryCapture(id.clone())).await;
+        world.done(Actor::Operator, retry(&id, 1)).await;
         assert_eq!(seen(&world).await, (vec![id.clone()], vec![id.clone()], vec![(id.clone(), 2)]));
         let journal = world.read().journal_of(id.as_str()).await.unwrap();
         let told: Vec<_> = journal.iter().map(|entry| format!("{} {}", entry.actor, entry.step)).collect();
@@ -73,7 +80,7 @@ on_both_backends! {
         let event_claim = world.granted(&(&full.pending_event).into()).await.fence;
         let claims = [None, Some(&event_claim), Some(&full.fence)];
         type Allowed = fn(Actor, usize) -> bool;
-        let steps: [(Write, Allowed, &str); 3] = [
+        let steps: [(Write, Allowed, &str); 4] = [
             (
                 Write::ProcessCapture { capture_id: id.clone(), at },
                 |actor, claim| actor == Actor::Operator || (actor == Actor::Gate && claim == 2),
@@ -85,9 +92,14 @@ on_both_backends! {
                 "a capture is held by the gate or the scheduler, under its claim",
             ),
             (
-                Write::RetryCapture(id.clone()),
+                retry(id, 0),
                 |actor, _| actor == Actor::Operator,
                 "only the operator asks for further attempts on a capture",
+            ),
+            (
+                Write::CountAttempt { capture_id: id.clone(), attempts: 0 },
+                |actor, claim| matches!((actor, claim), (Actor::Scheduler, 1)),
+                "an attempt is counted by the scheduler, under its claim",
             ),
         ];
         for (write, allowed, problem) in &steps {
@@ -111,6 +123,27 @@ on_both_backends! {
         // Neither is one for a capture that is PROCESSED.
         let error = refused(&world, Actor::Operator, None, [steps[2].0.clone()]).await;
         assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
+    }
+
+    /// What an attempt or a retry was built on is compared: neither happens on top of what came meanwhile.
+    async fn w2_o1_an_attempt_is_counted_on_what_was_read(world: TestStore) {
+        let cycle = TriageCycle::new(&world).await;
+        let [tried, held] = [cycle.captured().await, cycle.captured().await];
+        let [first, second] = [cycle.emitted(&tried, 1).await, cycle.emitted(&held, 1).await];
+        // Another machine tries both, and one of them waits for the operator then.
+        fail(&cycle, &first, &[tried.clone(), held.clone()], vec![Write::HoldCapture(held.clone())]).await;
+        for (id, attempts) in [(&tried, 0), (&tried, 2), (&held, 0), (&held, 1)] {
+            let event_claim = world.granted(&(&second).into()).await.fence;
+            let count = Write::CountAttempt { capture_id: id.clone(), attempts };
+            let error = refused(&world, Actor::Scheduler, Some(&event_claim), [count]).await;
+            assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
+            world.advance(LEASE_MS).await;
+        }
+        let error = refused(&world, Actor::Operator, None, [retry(&held, 0)]).await;
+        assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
+        for id in [&tried, &held] {
+            assert_eq!(world.read().capture(id).await.unwrap().unwrap().attempts, 1);
+        }
     }
 
     /// An event that was answered with a batch without its own capture leaves that capture awaiting the next one.
@@ -173,13 +206,19 @@ async fn w2_o1_an_event_that_is_blocked_holds_its_capture() {
         let [blocked, other] = [cycle.captured().await, cycle.captured().await];
         let event_id = cycle.emitted(&blocked, 1).await;
         let reason = ProcessedReason::Blocked;
-        let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
-            .with(Write::ProcessEvent { event_id: event_id.clone(), reason })
-            .claiming((&event_id).into(), world.ids.owner_id());
-        assert_eq!(world.store.commit(commit).await.unwrap(), CommitOutcome::Done);
+        let process = Write::ProcessEvent { event_id: event_id.clone(), reason };
+        let commit = |writes: &[Write]| {
+            let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler);
+            let commit = writes.iter().cloned().fold(commit, Commit::with);
+            commit.claiming((&event_id).into(), world.ids.owner_id())
+        };
+        let error = world.store.commit(commit(std::slice::from_ref(&process))).await.unwrap_err();
+        assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
+        let held = commit(&[Write::HoldCapture(blocked.clone()), process]);
+        assert_eq!(world.store.commit(held).await.unwrap(), CommitOutcome::Done);
         assert_eq!(seen(&world).await.2, [(other.clone(), 1)], "{backend:?}");
         assert!(world.read().capture(&blocked).await.unwrap().unwrap().held);
-        world.done(Actor::Operator, Write::RetryCapture(blocked.clone())).await;
+        world.done(Actor::Operator, retry(&blocked, 0)).await;
         assert_eq!(seen(&world).await.2, [(blocked, 2), (other, 1)], "{backend:?}");
     }
 }

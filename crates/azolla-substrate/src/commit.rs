@@ -214,7 +214,22 @@ pub enum Write {
     },
     /// What became of a triage candidate, which is no longer open (TF-8). PROMOTED is final, DISCARDED and DUPLICATE
     /// can be taken back to DEFERRED, and DEFERRED can become anything.
-    ResolveCandidate(Validated<CandidateResolution>),
+    ResolveCandidate {
+        /// The outcome.
+        resolution: Validated<CandidateResolution>,
+        /// The azolla that a promotion goes to, which the journal keeps: the objective's id is the same in every one.
+        target: Option<AzollaId>,
+    },
+    /// Nothing is written unless just as many other candidates of a bundle are open as were read, so that one of two
+    /// that close the last two at once notices. Changes nothing itself.
+    OthersOpen {
+        /// The bundle.
+        output_id: OutputId,
+        /// The candidate that does not count.
+        candidate_index: u64,
+        /// How many others were open.
+        count: u64,
+    },
 }
 
 /// The limits that a new workorder is checked against, inside its transaction.

@@ -229,7 +229,13 @@ impl Planner<'_> {
             Write::OpenCandidates { output_id, work_order_id, count } => {
                 self.open_candidates(output_id, work_order_id, *count)
             }
-            Write::ResolveCandidate(resolution) => self.resolve_candidate(resolution),
+            Write::ResolveCandidate { resolution, target } => {
+                self.resolve_candidate(resolution, target.as_ref())
+            }
+            Write::OthersOpen { output_id, candidate_index, count } => {
+                self.others_open(output_id, *candidate_index, *count);
+                Ok(())
+            }
         }
     }
 

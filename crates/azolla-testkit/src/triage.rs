@@ -119,7 +119,7 @@ impl<'a> TriageCycle<'a> {
         outcome: CandidateOutcome,
     ) -> Result<CommitOutcome, SubstrateError> {
         let resolution = resolution(output_id, candidate_index, outcome, self.world.now().await);
-        self.world.try_write(Actor::Operator, Write::ResolveCandidate(valid(resolution))).await
+        self.world.try_write(Actor::Operator, resolving(resolution)).await
     }
 }
 
@@ -233,6 +233,11 @@ pub fn triage_bundle(
     bundle.content = serde_json::to_string(&content).expect("a content is JSON");
     bundle.metadata.more.insert("capture_ids".into(), serde_json::json!(captures));
     bundle
+}
+
+/// The operator's write for an outcome.
+pub fn resolving(resolution: CandidateResolution) -> Write {
+    Write::ResolveCandidate { resolution: valid(resolution), target: None }
 }
 
 /// What became of a candidate.

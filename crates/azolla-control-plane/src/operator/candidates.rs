@@ -4,8 +4,9 @@ use std::{fmt, str::FromStr};
 
 use azolla_exchange_membrane::gates::triage::content_of;
 use azolla_protocol::{
-    CandidateOutcome, CandidateResolution, DiazotrophType, GateResult, InvalidId, Objective, ObjectiveId,
-    ObjectiveStatus, ObjectiveStep, OutputBundle, OutputId, Validated, content::Candidate, is_archived,
+    AzollaId, CandidateOutcome, CandidateResolution, DiazotrophType, GateResult, InvalidId, JournalEntry,
+    Objective, ObjectiveId, ObjectiveStatus, ObjectiveStep, OutputBundle, OutputId, Validated,
+    content::Candidate, is_archived,
 };
 use azolla_substrate::{StoredObjective, SubstrateError, SubstrateRead, Write};
 use serde_json::{Value, json};
@@ -90,10 +91,11 @@ impl Operator<'_> {
                 return Err(refused(what, Some(&hint)));
             }
         }
-        let is_fresh = self.insert_promoted(which, &found, &id, promotion).await?;
-        match self.resolve(which, &found, CandidateOutcome::Promoted, Some(&id)).await {
+        self.insert_promoted(which, &found, &id, promotion).await?;
+        let target = &promotion.target.identity.azolla_id;
+        match self.resolve(which, &found, CandidateOutcome::Promoted, Some((&id, Some(target)))).await {
             Err(OperatorError::Store(error)) if error.is_refused_by("TF-8") => {
-                self.lost_race(which, id, promotion, is_fresh).await
+                self.lost_race(which, id, promotion).await
             }
             done => done.map(|()| id),
         }
@@ -164,7 +166,8 @@ impl Operator<'_> {
                 Ok(())
             }
             None | Some(CandidateOutcome::Deferred) => {
-                match self.resolve(which, &found, outcome, objective_id).await {
+                let objective = objective_id.map(|id| (id, None));
+                match self.resolve(which, &found, outcome, objective).await {
                     Err(OperatorError::Store(error)) if error.is_refused_by("TF-8") => {
                         let now = self.candidate(which).await?.outcome();
                         Err(now.map_or(OperatorError::Store(error), |outcome| resolved(which, outcome)))
@@ -182,20 +185,27 @@ impl Operator<'_> {
         which: &CandidateRef,
         found: &Found,
         outcome: CandidateOutcome,
-        objective_id: Option<&ObjectiveId>,
+        objective: Option<(&ObjectiveId, Option<&AzollaId>)>,
     ) -> Result<(), OperatorError> {
         let bundle = &found.bundle;
+        let target = objective.and_then(|(_, azolla_id)| azolla_id);
         for _ in 0..TRIES_MAX {
             let resolution = CandidateResolution {
                 output_id: which.output_id.clone(),
                 candidate_index: which.index,
                 outcome,
-                objective_id: objective_id.cloned(),
+                objective_id: objective.map(|(id, _)| id.clone()),
                 resolved_by: self.who.to_owned(),
                 created_at: self.read().now().await?,
             };
-            let mut writes = vec![Write::ResolveCandidate(Validated::new(resolution)?)];
-            if self.is_last_open(which, bundle).await? {
+            let count = self.others_open(which, bundle).await?;
+            let (output_id, candidate_index) = (which.output_id.clone(), which.index);
+            let resolution = Validated::new(resolution)?;
+            let mut writes = vec![
+                Write::OthersOpen { output_id, candidate_index, count },
+                Write::ResolveCandidate { resolution, target: target.cloned() },
+            ];
+            if count == 0 {
                 writes.extend(self.end_pause_of(&bundle.metadata.work_order_id).await?);
             }
             match self.commit_all(writes, None).await {
@@ -206,22 +216,22 @@ impl Operator<'_> {
         Err(refused(format!("candidate {which} kept changing"), Some("azolla triage")))
     }
 
-    /// Tells whether every other candidate of the bundle is resolved.
-    async fn is_last_open(&self, which: &CandidateRef, bundle: &OutputBundle) -> Result<bool, OperatorError> {
+    /// Counts the other candidates of the bundle that are not resolved.
+    async fn others_open(&self, which: &CandidateRef, bundle: &OutputBundle) -> Result<u64, OperatorError> {
         let all = content_of(bundle).map_or(0, |content| content.candidates.len());
         let resolutions = self.read().resolutions_of(&which.output_id).await?;
         let others = resolutions.iter().filter(|other| other.candidate_index != which.index).count();
-        Ok(others + 1 >= all)
+        Ok(all.saturating_sub(others + 1) as u64)
     }
 
-    /// Inserts the objective if it is not there; tells whether it was not.
+    /// Inserts the objective if it is not there.
     async fn insert_promoted(
         &self,
         which: &CandidateRef,
         found: &Found,
         id: &ObjectiveId,
         promotion: &Promotion<'_>,
-    ) -> Result<bool, OperatorError> {
+    ) -> Result<(), OperatorError> {
         let target = &promotion.target;
         let by = target.by().await?;
         let new = new_objective(&found.candidate, promotion);
@@ -234,15 +244,14 @@ impl Operator<'_> {
         let objective = Validated::new(objective)?;
         let write = Write::InsertObjective { objective, step: ObjectiveStep::Create };
         match target.commit(write).await {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(()),
             Err(taken) if taken.is_refused_by("A-2") => {
                 let stored = target.stored(id).await?;
                 if stored.objective.metadata.get("promoted_from") != Some(&origin) {
                     let what = format!("objective {id} is there already and comes from elsewhere");
                     return Err(refused(what, Some(&format!("azolla objective show {id}"))));
                 }
-                self.bring_back(&stored, promotion).await?;
-                Ok(false)
+                self.bring_back(&stored, promotion).await
             }
             Err(error) => Err(error.into()),
         }
@@ -297,14 +306,25 @@ impl Operator<'_> {
         which: &CandidateRef,
         id: ObjectiveId,
         promotion: &Promotion<'_>,
-        is_fresh: bool,
     ) -> Result<ObjectiveId, OperatorError> {
         let outcome = self.candidate(which).await?.outcome().unwrap_or(CandidateOutcome::Deferred);
-        if outcome == CandidateOutcome::Promoted && !is_fresh {
+        // Two promotions share one objective here, whoever inserted it: where it went says whether it stays.
+        let target = &promotion.target.identity.azolla_id;
+        if outcome == CandidateOutcome::Promoted && self.promoted_to(which).await?.as_ref() == Some(target) {
             return Ok(id);
         }
         promotion.target.archive(&id).await?;
         Err(resolved(which, outcome))
+    }
+
+    /// The azolla that a candidate was promoted to, as the journal has it.
+    async fn promoted_to(&self, which: &CandidateRef) -> Result<Option<AzollaId>, OperatorError> {
+        let journal = self.read().journal_of(&format!("{}#{}", which.output_id, which.index)).await?;
+        let promoted =
+            |entry: &&JournalEntry| entry.to_status.as_deref() == Some(CandidateOutcome::Promoted.as_str());
+        let detail = journal.iter().rfind(promoted).and_then(|entry| entry.detail.as_ref());
+        let target = detail.and_then(|detail| detail.get("target")?.as_str());
+        Ok(target.and_then(|id| AzollaId::new(id).ok()))
     }
 
     async fn candidate(&self, which: &CandidateRef) -> Result<Found, OperatorError> {

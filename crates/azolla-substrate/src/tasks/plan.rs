@@ -10,6 +10,7 @@ use crate::{
     error::SubstrateError,
     plan::{CHANGED, Planner, malformed},
     rows,
+    sql::LOCK_STREAM,
     statement::{Expect, Miss, Statement},
 };
 
@@ -157,6 +158,7 @@ impl Planner<'_> {
     pub(crate) fn resolve_candidate(
         &mut self,
         resolution: &Validated<CandidateResolution>,
+        target: Option<&AzollaId>,
     ) -> Result<(), SubstrateError> {
         if self.commit.actor != Actor::Operator {
             return Err(malformed("only the operator resolves a candidate"));
@@ -170,6 +172,17 @@ impl Planner<'_> {
         if let Some(objective_id) = &resolution.objective_id {
             row.detail("objective_id", objective_id.as_str());
         }
+        if let Some(azolla_id) = target {
+            row.detail("target", azolla_id.as_str());
+        }
         Ok(())
+    }
+
+    pub(crate) fn others_open(&mut self, output_id: &OutputId, candidate_index: u64, count: u64) {
+        // Under the lock of the work stream, which the open ones count into (O-3).
+        self.push("azolla", Statement::new(LOCK_STREAM, []), CHANGED);
+        let values = [output_id.as_str().into(), candidate_index.into(), count.into()];
+        let check = Statement::new(sql::CHECK_OTHERS_OPEN, values);
+        self.push("candidate", check, Expect::Found(Miss::Changed));
     }
 }

@@ -51,6 +51,10 @@ pub(crate) const RESOLVE_CANDIDATE: &str = "
     ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome,
         objective_id = excluded.objective_id, resolved_by = excluded.resolved_by, created_at = excluded.created_at";
 
+pub(crate) const CHECK_OTHERS_OPEN: &str = "
+    SELECT 1 WHERE (SELECT COUNT(*) FROM candidate
+        WHERE output_id = $1 AND open = 1 AND candidate_index <> $2) = CAST($3 AS BIGINT)";
+
 pub(crate) const SNOOZE: &str = "
     INSERT INTO snooze (azolla_id, objective_id, until) VALUES ($1, $2, $3)
     ON CONFLICT (azolla_id, objective_id) DO UPDATE SET until = excluded.until";

@@ -247,7 +247,7 @@ async fn triaged(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureI
     for (candidate_index, outcomes) in (0..).zip(OUTCOMES) {
         for outcome in *outcomes {
             let resolution = triage::resolution(&output_id, candidate_index, *outcome, world.now().await);
-            world.done(Actor::Operator, Write::ResolveCandidate(valid(resolution))).await;
+            world.done(Actor::Operator, triage::resolving(resolution)).await;
         }
     }
     work_order_id

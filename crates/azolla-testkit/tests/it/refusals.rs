@@ -50,7 +50,7 @@ on_both_backends! {
         assert_eq!(place(&refused(&world, Actor::Readiness, None, [write]).await), "event.event_id W-1");
 
         let resolved = resolution(&OutputId::of(&full.triaged), 0, CandidateOutcome::Promoted, now);
-        let error = refused(&world, Actor::Operator, None, [Write::ResolveCandidate(valid(resolved))]).await;
+        let error = refused(&world, Actor::Operator, None, [azolla_testkit::triage::resolving(resolved)]).await;
         assert_eq!(place(&error), "candidate_resolution.outcome TF-8");
     }
 

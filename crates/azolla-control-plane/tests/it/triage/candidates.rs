@@ -1,20 +1,22 @@
 //! TF-8: the operator's steps on candidates, over two Substrates that can each be away in the middle.
 
-mod away;
+pub(super) mod away;
+
+use std::sync::Arc;
 
 use azolla_control_plane::{
     operator::{CandidateRef, Changes, Operator, OperatorError, Promotion},
     workers::scheduler::has_schedulable_triage,
 };
 use azolla_protocol::{
-    CandidateOutcome, CandidateResolution, CaptureStatus, JournalStep, ObjectiveId, ObjectiveStatus,
-    is_archived,
+    AzollaId, AzollaType, CandidateOutcome, CandidateResolution, CaptureStatus, JournalStep, ObjectiveId,
+    ObjectiveStatus, is_archived,
 };
-use azolla_substrate::{StreamState, Substrate, SubstrateRead};
+use azolla_substrate::{Identity, Opening, SqliteSubstrate, StreamState, Substrate, SubstrateRead};
 use azolla_testkit::{Backend, TaskWorld, World, world::REPO};
 use serde_json::json;
 
-use self::away::{Away, Stale, When};
+use self::away::{Away, Paused, Stale, When};
 use super::*;
 
 /// A triage of two captures that passed, and an azolla that takes tickets.
@@ -210,18 +212,26 @@ async fn tf8_a_cut_promotion_is_not_doubled_elsewhere() {
     assert_eq!(desk.patches.objective(&id).await.objective.title, "Said later");
 }
 
-/// TF-8: two promotions at once to two azollas leave one objective that counts; the other is archived.
+/// TF-8: two promotions at once leave one objective that counts, whichever inserts and whichever resolves first.
 #[tokio::test]
 async fn tf8_two_promotions_at_once_leave_one_objective() {
     let desk = Desk::new(Backend::Sqlite).await;
-    let (which, other) = (desk.candidate(1), World::new(Backend::Sqlite).await);
+    let which = desk.candidate(1);
     let id = desk.tasks.operator().promote(&which, &desk.promotion()).await.unwrap();
-    // The slower one had read the candidate before the faster one resolved it.
+    // To another azolla: the slower one had read the candidate before the faster one resolved it.
+    let directory = tempfile::tempdir().unwrap();
+    let identity =
+        Identity { azolla_id: AzollaId::new("az-other").unwrap(), azolla_type: AzollaType::CodePatch };
+    let opening = Opening::OrCreate(identity.clone());
+    let path = directory.path().join("other.sqlite");
+    let other = SqliteSubstrate::open(&path, opening, Arc::new(desk.tasks.store.clock())).await.unwrap();
+    let there = Operator { substrate: &other, identity: &identity, ..desk.patches.operator() };
     let stale = Stale::new(desk.tasks.store.store.clone());
     let slower = Operator { substrate: &stale, ..desk.tasks.operator() };
-    let refused = refusal(slower.promote(&which, &promotion(other.operator())).await.unwrap_err());
+    let refused = refusal(slower.promote(&which, &promotion(there)).await.unwrap_err());
     assert_eq!(refused, (format!("candidate {which} is PROMOTED"), format!("azolla triage undo {which}")));
-    assert!(is_archived(&other.objective(&id).await.objective));
+    let read: &dyn SubstrateRead = &other;
+    assert!(is_archived(&read.objective(&id).await.unwrap().unwrap().objective));
     assert!(!is_archived(&desk.patches.objective(&id).await.objective));
     // To the same azolla, the slower one is done too.
     let stale = Stale::new(desk.tasks.store.store.clone());
@@ -229,6 +239,49 @@ async fn tf8_two_promotions_at_once_leave_one_objective() {
     assert_eq!(slower.promote(&which, &desk.promotion()).await.unwrap(), id);
     assert_eq!(desk.objectives().await, 1);
     assert!(!is_archived(&desk.patches.objective(&id).await.objective));
+}
+
+/// TF-8: one inserts the objective, another finds it there and resolves first: it stays, and both are done.
+#[tokio::test]
+async fn tf8_whoever_inserted_the_objective_leaves_it_to_whoever_resolved() {
+    let desk = Desk::new(Backend::Sqlite).await;
+    let which = desk.candidate(1);
+    let paused = Paused::new(desk.tasks.store.store.clone());
+    let inserter = Operator { substrate: &paused, ..desk.tasks.operator() };
+    let first = desk.promotion();
+    let meanwhile = async {
+        paused.reached.notified().await;
+        assert_eq!(desk.objectives().await, 1, "it is inserted, and not resolved");
+        let id = desk.tasks.operator().promote(&which, &desk.promotion()).await.unwrap();
+        paused.go.notify_one();
+        id
+    };
+    let (slower, id) = tokio::join!(inserter.promote(&which, &first), meanwhile);
+    assert_eq!(slower.unwrap(), id);
+    assert!(!is_archived(&desk.patches.objective(&id).await.objective));
+    assert_eq!((desk.objectives().await, desk.patches.objective(&id).await.version), (1, 1));
+    assert_sound(&desk.tasks).await;
+}
+
+/// two close the last two candidates at once: the one that comes second ends the pause_state.
+#[tokio::test]
+async fn a6_the_last_candidate_is_noticed_when_two_are_closed_at_once() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let desk = Desk::new(backend).await;
+        let paused = Paused::new(desk.tasks.store.store.clone());
+        let slower = Operator { substrate: &paused, ..desk.tasks.operator() };
+        let candidates = [desk.candidate(1), desk.candidate(2)];
+        let meanwhile = async {
+            paused.reached.notified().await;
+            desk.tasks.operator().discard(&candidates[1]).await.unwrap();
+            assert!(desk.tasks.standing().await.pause_key.is_some(), "the other one looks open");
+            paused.go.notify_one();
+        };
+        let (closed, ()) = tokio::join!(slower.discard(&candidates[0]), meanwhile);
+        closed.unwrap();
+        assert_eq!((desk.waiting().await, desk.tasks.standing().await.pause_key), (0, None), "{backend:?}");
+        assert_sound(&desk.tasks).await;
+    }
 }
 
 /// TF-8: discard, defer and duplicate are recorded once; what is open or DEFERRED can become anything.

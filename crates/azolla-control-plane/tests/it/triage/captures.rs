@@ -1,11 +1,14 @@
 //! The operator's steps on captures: the one door, what is done by hand (S-4), and what is tried again (W-2).
 
-use azolla_control_plane::{Tick, operator::OperatorError};
+use azolla_control_plane::{
+    Tick,
+    operator::{Operator, OperatorError},
+};
 use azolla_protocol::{Actor, CaptureStatus, JournalStep};
 use azolla_substrate::CaptureFilter;
 use azolla_testkit::{Backend, TaskWorld, World};
 
-use super::*;
+use super::{candidates::away::Paused, *};
 
 const MIB: usize = 1024 * 1024;
 
@@ -122,6 +125,28 @@ async fn w2_a_capture_in_triage_is_not_retried() {
     let (what, _) = refusal(world.operator().retry_capture(&nowhere).await.unwrap_err());
     assert_eq!(what, "there is no capture cap-nowhere in az-test");
     assert_eq!(world.operator().retry_held().await.unwrap(), []);
+}
+
+/// W-2: a triage that begins between the operator's look and their step keeps its attempt, and the step is refused.
+#[tokio::test]
+async fn w2_a_retry_does_not_erase_an_attempt_that_begins_meanwhile() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let world = TaskWorld::new(backend).await;
+        let id = world.captured("buy milk").await;
+        world.readiness().await;
+        let paused = Paused::new(world.store.store.clone());
+        let operator = Operator { substrate: &paused, ..world.operator() };
+        let meanwhile = async {
+            paused.reached.notified().await;
+            assert_eq!(world.scheduler().await, Tick::Advanced);
+            paused.go.notify_one();
+        };
+        let (retried, ()) = tokio::join!(operator.retry_capture(&id), meanwhile);
+        let (what, _) = refusal(retried.unwrap_err());
+        assert_eq!(what, format!("capture {id} is in triage now, by {}", workorder(&id, 1)), "{backend:?}");
+        let stored = world.capture(&id).await;
+        assert_eq!((stored.attempts, stored.attempts_before), (1, 0));
+    }
 }
 
 /// the pause_state that asked for a step is over with it; one about something else stays.

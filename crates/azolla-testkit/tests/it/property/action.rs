@@ -414,7 +414,7 @@ impl At<'_> {
         let output_id = opened.chain(others).nth(usize::from(workorder));
         let output_id = output_id.unwrap_or_else(|| OutputId::of(&no_workorder()));
         let resolution = triage::resolution(&output_id, candidate_index, outcome, self.model.now);
-        Built::Commit(Actor::Operator, Claim::None, vec![Write::ResolveCandidate(valid(resolution))])
+        Built::Commit(Actor::Operator, Claim::None, vec![triage::resolving(resolution)])
     }
 
     /// A step of the table, with the document that it leads to.

@@ -327,7 +327,7 @@ impl Model {
                 Ok(())
             }
             Write::Pause { key, pause } => self.pause(key, pause),
-            Write::ResolveCandidate(resolution) => {
+            Write::ResolveCandidate { resolution, .. } => {
                 let key = (resolution.output_id.clone(), resolution.candidate_index);
                 // DEFERRED is not final, and what is not PROMOTED can go back to it.
                 let stands = |old: &CandidateResolution| match old.outcome {
@@ -358,7 +358,10 @@ impl Model {
                 self.candidates.extend((0..*count).map(|index| ((output_id.clone(), index), true)));
                 Ok(())
             }
-            Write::RecordEvidence(_) | Write::InsertManifest { .. } | Write::GiveBack(_) => {
+            Write::RecordEvidence(_)
+            | Write::InsertManifest { .. }
+            | Write::OthersOpen { .. }
+            | Write::GiveBack(_) => {
                 unreachable!("not generated")
             }
         }

@@ -70,7 +70,7 @@ on_both_backends! {
         }
 
         let nothing = resolution(&OutputId::new("out-none").unwrap(), 0, CandidateOutcome::Discarded, now);
-        let error = refused(&world, Actor::Operator, None, [Write::ResolveCandidate(valid(nothing))]).await;
+        let error = refused(&world, Actor::Operator, None, [azolla_testkit::triage::resolving(nothing)]).await;
         assert_eq!(place(&error), "candidate_resolution.output_id A-3");
         let late = Write::Pause {
             key: PauseKey::Deadline { at: now, urgency: 2 },

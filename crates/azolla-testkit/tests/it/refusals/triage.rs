@@ -7,7 +7,7 @@ use azolla_substrate::{
 use azolla_testkit::{
     TestStore, TriageCycle,
     cycle::{ROOM, pause_state, run_record, valid},
-    triage::passing,
+    triage::{passing, resolving},
 };
 
 use crate::seed::{exported, full, place, refused, resolution};
@@ -33,7 +33,7 @@ on_both_backends! {
         for outcome in [Deferred, Deferred, Discarded, Deferred, Duplicate, Deferred, Promoted] {
             assert_eq!(cycle.resolve(&output_id, 0, outcome).await.unwrap(), CommitOutcome::Done);
             for next in CandidateOutcome::ALL.iter().filter(|next| !outcome.may_become(**next)) {
-                let write = Write::ResolveCandidate(valid(resolution(&output_id, 0, *next, world.now().await)));
+                let write = resolving(resolution(&output_id, 0, *next, world.now().await));
                 let error = refused(&world, Actor::Operator, None, [write]).await;
                 assert_eq!(place(&error), "candidate_resolution.outcome TF-8", "{outcome} -> {next}");
             }
@@ -54,16 +54,30 @@ on_both_backends! {
         assert_eq!(told, expected);
     }
 
+    /// Whoever closes the last candidate but one, as it looked, does not do so once another is the last.
+    async fn a6_the_last_open_candidate_is_known_in_the_transaction(world: TestStore) {
+        let cycle = TriageCycle::new(&world).await;
+        let (_, work_order_id) = cycle.passed(2).await;
+        let output_id = OutputId::of(&work_order_id);
+        let others = |count| Write::OthersOpen { output_id: output_id.clone(), candidate_index: 0, count };
+        let resolve = resolving(resolution(&output_id, 0, CandidateOutcome::Discarded, world.now().await));
+        cycle.resolve(&output_id, 1, CandidateOutcome::Discarded).await.unwrap();
+        let error = refused(&world, Actor::Operator, None, [others(1), resolve.clone()]).await;
+        assert!(matches!(error, SubstrateError::Changed { artifact: "candidate" }), "{error:?}");
+        let commit = Commit::new(world.ids.commit_id(), Actor::Operator).with(others(0)).with(resolve);
+        assert_eq!(world.store.commit(commit).await.unwrap(), CommitOutcome::Done);
+    }
+
     async fn tf8_a_candidate_that_no_gate_opened_cannot_be_resolved(world: TestStore) {
         let full = full(&world).await;
         let now = world.now().await;
         let triaged = OutputId::of(&full.triaged);
         for (output_id, index) in [(&triaged, 4), (&OutputId::of(&full.gated), 0), (&OutputId::of(&full.failed), 0)] {
-            let write = Write::ResolveCandidate(valid(resolution(output_id, index, CandidateOutcome::Deferred, now)));
+            let write = resolving(resolution(output_id, index, CandidateOutcome::Deferred, now));
             let error = refused(&world, Actor::Operator, None, [write]).await;
             assert_eq!(place(&error), "candidate_resolution.output_id A-3");
         }
-        let write = || Write::ResolveCandidate(valid(resolution(&triaged, 3, CandidateOutcome::Discarded, now)));
+        let write = || resolving(resolution(&triaged, 3, CandidateOutcome::Discarded, now));
         for actor in Actor::ALL.iter().filter(|actor| **actor != Actor::Operator) {
             let error = refused(&world, *actor, None, [write()]).await;
             assert!(error.to_string().ends_with("only the operator resolves a candidate"), "{error}");

@@ -10,7 +10,7 @@ use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, JournalCursor, LoadError, Release, RenewOutcome,
     Row, Statement, Step, Substrate, SubstrateError, SubstrateRead,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// When a store goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,21 @@ pub(super) struct Stale {
 impl Stale {
     pub(super) fn new(store: Arc<dyn Substrate>) -> Self {
         Self { store, was_read: AtomicBool::new(false) }
+    }
+}
+
+/// A store that does a commit only once it may.
+pub(crate) struct Paused {
+    store: Arc<dyn Substrate>,
+    /// Told when there is a commit.
+    pub(crate) reached: Notify,
+    /// Lets it happen.
+    pub(crate) go: Notify,
+}
+
+impl Paused {
+    pub(crate) fn new(store: Arc<dyn Substrate>) -> Self {
+        Self { store, reached: Notify::new(), go: Notify::new() }
     }
 }
 
@@ -133,6 +148,7 @@ macro_rules! as_it_is {
 
 as_it_is!(Away);
 as_it_is!(Stale);
+as_it_is!(Paused);
 
 impl Away {
     fn rows_as(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
@@ -145,6 +161,22 @@ impl Away {
                 self.store.commit(commit).await?;
             }
             Err(SubstrateError::Unavailable("it went away".into()))
+        })
+    }
+}
+
+impl Paused {
+    fn rows_as(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
+        self.store.rows(statement)
+    }
+
+    fn commit_as(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+        Box::pin(async move {
+            self.reached.notify_one();
+            self.go.notified().await;
+            // Whatever follows happens at once.
+            self.go.notify_one();
+            self.store.commit(commit).await
         })
     }
 }

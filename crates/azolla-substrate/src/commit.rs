@@ -169,6 +169,15 @@ pub enum Write {
         /// How much room there is.
         room: StreamRoom,
     },
+    /// Gives the place that a workorder has just taken to a triage that could begin now, if there is one: nothing is
+    /// written then, as if the stream were full (W-4). A triage that came to nothing before does not count: it backs off,
+    /// and nothing waits for it (W-3). Changes nothing itself; after the workorder, under its event's claim.
+    TriageFirst {
+        /// How often a capture is tried.
+        attempts_max: u64,
+        /// Waiting results at most for a triage to begin (O-3); 0 = no limit.
+        review_limit: u64,
+    },
     /// The one output_bundle of a workorder, which becomes EXECUTED (B-3). Needs the workorder's claim.
     Execute(Validated<OutputBundle>),
     /// What a claim cost.
@@ -282,7 +291,7 @@ pub enum CommitOutcome {
     Done,
     /// `claiming`: somebody else holds the claim, or the resource is closed. Nothing was written (C-8).
     Held,
-    /// The work stream has no free place. Nothing was written (W-4).
+    /// The work stream has no free place, or a triage goes first. Nothing was written (W-4).
     StreamFull,
     /// Enough results wait for the operator. Nothing was written (O-3).
     ReviewLimit,

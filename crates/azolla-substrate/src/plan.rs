@@ -194,6 +194,9 @@ impl Planner<'_> {
             Write::CreateWorkorder { workorder, event_id, room } => {
                 self.create_workorder(workorder, event_id, *room)
             }
+            Write::TriageFirst { attempts_max, review_limit } => {
+                self.triage_first(*attempts_max, *review_limit)
+            }
             Write::Execute(bundle) => self.execute(bundle),
             Write::RecordUsage(usage) => {
                 self.needs_claim(&(&usage.work_order_id).into())?;

@@ -44,7 +44,7 @@ async fn schedule_oldest(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tic
         return Ok(tick);
     }
     if has_schedulable_triage(ctx).await? {
-        // W-4: triage goes first.
+        // W-4: triage goes first. What comes later is noticed in the commit.
         return Ok(tick);
     }
     if let Some(wait) = ctx.ledger.waits(flow.manifest.provider()) {
@@ -154,7 +154,7 @@ fn evaluate(
     };
     let workorder = workorder(ctx, event, &snapshot, gathered.now);
     let event_id = event.event.event_id.clone();
-    Ok(Commit::new(ctx.commit_id(), Actor::ManifestScheduler)
+    let mut commit = Commit::new(ctx.commit_id(), Actor::ManifestScheduler)
         .with(Write::InsertSnapshot {
             snapshot: Validated::new(snapshot)?,
             objective_version: gathered.standing_version,
@@ -163,8 +163,14 @@ fn evaluate(
             workorder: Validated::new(workorder)?,
             event_id: event_id.clone(),
             room: ROOM,
-        })
-        .with(Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled }))
+        });
+    if ctx.ledger.waits(flow.triage.provider()).is_none() {
+        // W-4: notes can have come while others were asked.
+        let attempts_max = ctx.settings.attempts_max;
+        commit =
+            commit.with(Write::TriageFirst { attempts_max, review_limit: ctx.settings.room.review_limit });
+    }
+    Ok(commit.with(Write::ProcessEvent { event_id, reason: ProcessedReason::Scheduled }))
 }
 
 fn workorder(

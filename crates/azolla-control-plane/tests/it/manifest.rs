@@ -303,7 +303,7 @@ async fn o3_results_that_wait_do_not_hold_orientation_up() {
     assert_eq!((data.captures_pending, data.candidates_open, data.pause_states.len()), (0, 1, 1));
 }
 
-/// W-4: schedulable triage goes first, also when another machine does it.
+/// W-4: schedulable triage goes first.
 #[tokio::test]
 async fn w4_triage_goes_before_orientation() {
     let world = world(Backend::Sqlite).await;
@@ -312,8 +312,67 @@ async fn w4_triage_goes_before_orientation() {
     world.readiness().await;
     assert_eq!(world.manifest_scheduler().await, Tick::Idle);
     assert_eq!((ended(&world, &event_id).await, world.peers.asked().len()), (None, 0));
-    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.manifest_scheduler().await, Tick::Idle, "the stream is taken");
+    world.runner().await;
+    world.gate().await;
+    assert_eq!((ended(&world, &event_id).await, world.triage.calls()), (None, 1));
+    assert_eq!(world.manifest_scheduler().await, Tick::Advanced);
     assert_eq!(ended(&world, &event_id).await, Some(ProcessedReason::Scheduled));
+}
+
+/// W-4: a note that comes while others are asked goes first too, whether or not its triage has begun by then.
+#[tokio::test]
+async fn w4_a_note_that_comes_while_others_are_asked_goes_first() {
+    for (backend, has_begun) in [
+        (Backend::Sqlite, false),
+        (Backend::Sqlite, true),
+        (Backend::Postgres, false),
+        (Backend::Postgres, true),
+    ] {
+        let mut world = world(backend).await;
+        world.ctx.settings.peer_query = Duration::from_secs(60);
+        let peers = std::sync::Arc::new(peers::Paused::new(world.peers.clone()));
+        match &mut world.ctx.flow {
+            azolla_control_plane::Flow::TaskMgmt(flow) => flow.peers = peers.clone(),
+            azolla_control_plane::Flow::Patch(_) => unreachable!(),
+        }
+        let event_id = request(&world, "evt-1").await;
+        let meanwhile = async {
+            peers.reached.notified().await;
+            world.captured("a note").await;
+            world.readiness().await;
+            if has_begun {
+                assert_eq!(world.scheduler().await, Tick::Advanced);
+            }
+            peers.go.close();
+        };
+        let (tick, ()) = tokio::join!(world.manifest_scheduler(), meanwhile);
+        assert_eq!((tick, ended(&world, &event_id).await), (Tick::Idle, None), "{backend:?} {has_begun}");
+        let stored = world.store.read().event(&event_id).await.expect("a read").expect("it is there");
+        assert_eq!(stored.claim_count, 0, "that is no fault of the request");
+        if !has_begun {
+            assert_eq!(world.scheduler().await, Tick::Advanced);
+        }
+        world.runner().await;
+        world.gate().await;
+        assert_eq!(world.triage.calls(), 1);
+        assert_eq!(world.manifest_scheduler().await, Tick::Advanced);
+        assert_eq!(ended(&world, &event_id).await, Some(ProcessedReason::Scheduled));
+    }
+}
+
+/// W-3, W-4: a triage that somebody holds cannot begin here; orientation does not wait for it.
+#[tokio::test]
+async fn w3_w4_a_triage_that_is_held_does_not_hold_orientation_up() {
+    let world = world(Backend::Sqlite).await;
+    let event_id = request(&world, "evt-1").await;
+    let capture_id = world.captured("a note").await;
+    world.readiness().await;
+    let triage = EventId::for_attempt(&capture_id, 1).expect("an id");
+    world.store.granted(&ResourceRef::from(&triage)).await;
+    let tick = world.manifest_scheduler().await;
+    assert_eq!((tick, ended(&world, &event_id).await), (Tick::Advanced, Some(ProcessedReason::Scheduled)));
 }
 
 /// W-7: after three claims without an outcome the request ends, with one action; nothing waits behind it for ever.

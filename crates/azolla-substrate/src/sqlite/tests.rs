@@ -112,6 +112,7 @@ const PLANNED: &[(&str, &[&str])] = &[
     (shared::OBJECTIVES_WAITING, &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &["objective_paused", "sqlite_autoindex_pause_state_1"]),
     (shared::CHECK_REVIEW_LIMIT, &["objective_waiting", "candidate_open", "workorder_slot"]),
+    (tasks::CHECK_TRIAGE_FIRST, &["capture_pending", "event_open", "objective_waiting", "candidate_open"]),
     (shared::STREAM, &["objective_waiting", "candidate_open", "workorder_slot"]),
     (shared::COMMITTED, &["journal_commit"]),
     (shared::JOURNAL_OF_TAIL, &["journal_resource"]),

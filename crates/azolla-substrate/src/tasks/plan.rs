@@ -7,6 +7,7 @@ use azolla_protocol::{
 
 use super::sql;
 use crate::{
+    commit::Write,
     error::SubstrateError,
     plan::{CHANGED, Planner, malformed},
     rows,
@@ -99,6 +100,21 @@ impl Planner<'_> {
 
     fn claimed(&self) -> Option<ResourceType> {
         self.commit.claim.resource().map(|resource| resource.resource_type)
+    }
+
+    pub(crate) fn triage_first(
+        &mut self,
+        attempts_max: u64,
+        review_limit: u64,
+    ) -> Result<(), SubstrateError> {
+        let creates = |write: &Write| matches!(write, Write::CreateWorkorder { .. });
+        if !self.commit.writes.iter().any(creates) {
+            return Err(malformed("triage goes before a workorder, and there is none"));
+        }
+        let values = [attempts_max.into(), review_limit.into()];
+        let check = Statement::new(sql::CHECK_TRIAGE_FIRST, values);
+        self.push("workorder", check, Expect::Found(Miss::StreamFull));
+        Ok(())
     }
 
     pub(crate) fn insert_manifest(

@@ -35,6 +35,17 @@ pub(crate) const INSERT_MANIFEST: &str = "
     INSERT INTO session_manifest (manifest_id, azolla_id, created_at, document, work_order_id)
     VALUES ($1, $2, $3, $4, $5)";
 
+/// Finds nothing if a triage could begin now. The one place of the stream is taken by then, so it does not count.
+pub(crate) const CHECK_TRIAGE_FIRST: &str = "
+    SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM capture_buffer
+            WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1)
+        OR NOT EXISTS (SELECT 1 FROM event
+            WHERE type = 'CAPTURE_READY' AND processed = 0 AND claim_count = 0
+              AND NOT EXISTS (SELECT 1 FROM claim_record WHERE resource_type = 'EVENT'
+                  AND resource_id = event.event_id AND lease_expires_at > azolla_now()))
+        OR (CAST($2 AS BIGINT) > 0 AND (SELECT COUNT(*) FROM objective WHERE waiting = 1)
+            + (SELECT COUNT(DISTINCT output_id) FROM candidate WHERE open = 1) >= CAST($2 AS BIGINT))";
+
 /// Opens the candidates 0 to one below the count.
 pub(crate) const OPEN_CANDIDATES: &str = "
     INSERT INTO candidate (output_id, candidate_index, open)

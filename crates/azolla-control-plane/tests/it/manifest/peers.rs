@@ -10,7 +10,7 @@ use azolla_protocol::{
 use azolla_substrate::verify;
 use azolla_testkit::{Backend, PeerAnswer, ScriptedPeers, TaskWorld, task_world::STANDING};
 use serde_json::{Value, json};
-use tokio::sync::Barrier;
+use tokio::sync::{Barrier, Notify, Semaphore};
 
 use super::{ended, holds, objective, pause, request, snapshot, world};
 
@@ -34,6 +34,35 @@ impl<F: Fn() + Send + Sync> Peers for Slow<F> {
     fn ask<'a>(&'a self, query: &'a SubstrateQuery) -> Pin<Box<dyn Future<Output = Asked> + Send + 'a>> {
         (self.before)();
         self.peers.ask(query)
+    }
+}
+
+/// Azollas that answer only once they may.
+pub(super) struct Paused {
+    peers: Arc<ScriptedPeers>,
+    /// Told when somebody is asked.
+    pub(super) reached: Notify,
+    /// Closed to let them answer.
+    pub(super) go: Semaphore,
+}
+
+impl Paused {
+    pub(super) fn new(peers: Arc<ScriptedPeers>) -> Self {
+        Self { peers, reached: Notify::new(), go: Semaphore::new(0) }
+    }
+}
+
+impl Peers for Paused {
+    fn registered(&self) -> Vec<AzollaId> {
+        self.peers.registered()
+    }
+
+    fn ask<'a>(&'a self, query: &'a SubstrateQuery) -> Pin<Box<dyn Future<Output = Asked> + Send + 'a>> {
+        Box::pin(async move {
+            self.reached.notify_one();
+            drop(self.go.acquire().await);
+            self.peers.ask(query).await
+        })
     }
 }
 

@@ -361,6 +361,7 @@ impl Model {
             Write::RecordEvidence(_)
             | Write::InsertManifest { .. }
             | Write::OthersOpen { .. }
+            | Write::TriageFirst { .. }
             | Write::GiveBack(_) => {
                 unreachable!("not generated")
             }

@@ -255,6 +255,19 @@ impl dyn SubstrateRead + '_ {
         self.documents(sql::RUNS_OF_OBJECTIVE, id.as_str()).await
     }
 
+    /// Returns a page of the run records of an objective, newest first. `before` is the last one of the page before;
+    /// nothing comes after one that is not there.
+    pub async fn runs_before(
+        &self,
+        id: &ObjectiveId,
+        before: Option<&RunId>,
+        limit: u64,
+    ) -> Result<Vec<RunRecord>, SubstrateError> {
+        let before = before.map_or("", RunId::as_str);
+        let cells = [id.as_str().into(), before.into(), limit.into()];
+        self.many(Statement::new(sql::RUNS_OF_OBJECTIVE_BEFORE, cells), rows::read_document).await
+    }
+
     /// Returns the checks behind a run record.
     pub async fn evidence_of(&self, id: &RunId) -> Result<Option<GateEvidence>, SubstrateError> {
         self.one(sql::EVIDENCE_OF_RUN, id.as_str(), rows::read_document).await

@@ -304,6 +304,12 @@ pub(crate) const OUTPUT_OF_WORKORDER: &str = "SELECT document FROM output_bundle
 pub(crate) const RUN_OF_WORKORDER: &str = "SELECT document FROM run_record WHERE work_order_id = $1";
 pub(crate) const RUNS_OF_OBJECTIVE: &str =
     "SELECT document FROM run_record WHERE objective_id = $1 ORDER BY created_at, run_id";
+/// Newest first; `$2` is the last run of the page before, or nothing.
+pub(crate) const RUNS_OF_OBJECTIVE_BEFORE: &str = "
+    SELECT document FROM run_record WHERE objective_id = $1
+      AND ($2 = '' OR (created_at, run_id) <
+        (SELECT before.created_at, before.run_id FROM run_record AS before WHERE before.run_id = $2))
+    ORDER BY created_at DESC, run_id DESC LIMIT $3";
 pub(crate) const EVIDENCE_OF_RUN: &str = "SELECT document FROM gate_evidence WHERE run_id = $1";
 pub(crate) const USAGE_OF_WORKORDER: &str =
     "SELECT document FROM usage_record WHERE work_order_id = $1 ORDER BY claim_version";

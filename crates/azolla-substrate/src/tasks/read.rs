@@ -175,6 +175,16 @@ impl dyn SubstrateRead + '_ {
         self.triaged(Statement::new(sql::OPEN_OUTPUTS, [limit.into()])).await
     }
 
+    /// Returns the next page of them. `after` is the last one of the page before, whatever became of it since; nothing
+    /// comes after one that is not there.
+    pub async fn open_candidates_after(
+        &self,
+        after: &OutputId,
+        limit: u64,
+    ) -> Result<Vec<TriageOutput>, SubstrateError> {
+        self.triaged(Statement::new(sql::OPEN_OUTPUTS_AFTER, [after.as_str().into(), limit.into()])).await
+    }
+
     /// Returns a page of triage outputs that passed their gate, resolved ones and those without a candidate too, newest
     /// first. `after` is the last one of the page before.
     pub async fn triage_outputs(

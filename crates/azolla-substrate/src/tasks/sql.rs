@@ -159,6 +159,13 @@ pub(crate) const OPEN_OUTPUTS: &str = "
     SELECT document FROM output_bundle WHERE output_id IN (SELECT output_id FROM candidate WHERE open = 1)
     ORDER BY created_at, output_id LIMIT $1";
 
+/// The same, from those on that were made after one.
+pub(crate) const OPEN_OUTPUTS_AFTER: &str = "
+    SELECT document FROM output_bundle WHERE output_id IN (SELECT output_id FROM candidate WHERE open = 1)
+      AND (created_at, output_id) >
+        (SELECT before.created_at, before.output_id FROM output_bundle AS before WHERE before.output_id = $1)
+    ORDER BY created_at, output_id LIMIT $2";
+
 /// The triage outputs that passed, whose workorder came before one, newest first.
 pub(crate) const TRIAGE_OUTPUTS: &str = "
     SELECT output_bundle.document

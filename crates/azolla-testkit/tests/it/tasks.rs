@@ -35,6 +35,24 @@ on_both_backends! {
         assert_eq!(open[0].resolutions, world.read().resolutions_of(first).await.unwrap());
         assert_eq!(open[0].output, world.read().output_bundle(first).await.unwrap().unwrap());
         assert_eq!(ids(&world.read().open_candidates(1).await.unwrap()), std::slice::from_ref(first));
+        // The next page also goes on after one that is resolved meanwhile.
+        for after in [first, second, none] {
+            let next = world.read().open_candidates_after(after, 10).await.unwrap();
+            assert_eq!(ids(&next), std::slice::from_ref(last));
+        }
+        let nowhere = OutputId::new("out-nowhere").unwrap();
+        for after in [last, &nowhere] {
+            assert!(world.read().open_candidates_after(after, 10).await.unwrap().is_empty());
+        }
+
+        // The runs behind them, newest first, page by page.
+        let run = world.read().run_of(&open[0].output.metadata.work_order_id).await.unwrap().unwrap();
+        let mut runs = world.read().runs_of(&run.objective_id).await.unwrap();
+        runs.reverse();
+        let newest = world.read().runs_before(&run.objective_id, None, 3).await.unwrap();
+        let rest = world.read().runs_before(&run.objective_id, Some(&newest[2].run_id), 3).await.unwrap();
+        assert_eq!((runs.len(), newest.len(), rest.len()), (4, 3, 1));
+        assert_eq!([newest, rest].concat(), runs);
 
         // All that passed, newest first, page by page; not what failed, and no other workers' outputs.
         let capture_id = cycle.captured().await;

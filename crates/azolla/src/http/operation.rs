@@ -158,22 +158,38 @@ impl Operation {
                     ok("A page of them.", "objectives"),
                 )
             },
-            Self::Objective => plain(
-                get,
-                "/v1/azollas/{azolla_id}/objectives/{objective_id}",
-                "showObjective",
-                "An objective, its current pause_state and its runs.",
-                Access::Operator,
-                ok("The objective.", "objective_page"),
-            ),
-            Self::Candidates => plain(
-                get,
-                "/v1/azollas/{azolla_id}/candidates",
-                "listCandidates",
-                "What triage made of notes and nobody has resolved yet, oldest first.",
-                Access::Operator,
-                ok("The open candidates of the oldest 100 triages that have any.", "candidates"),
-            ),
+            Self::Objective => Facts {
+                query: &[
+                    ("runs_before", "run_id", "Only runs before this one: the `next` of the page before."),
+                    ("limit", "page_limit", "How many runs at the most; 100 if nothing is said."),
+                ],
+                ..plain(
+                    get,
+                    "/v1/azollas/{azolla_id}/objectives/{objective_id}",
+                    "showObjective",
+                    "An objective, its current pause_state and its newest runs, the oldest of them first.",
+                    Access::Operator,
+                    ok("The objective.", "objective_page"),
+                )
+            },
+            Self::Candidates => Facts {
+                query: &[
+                    (
+                        "after",
+                        "output_id",
+                        "Only those of triages after this one: the `next` of the page before.",
+                    ),
+                    ("limit", "page_limit", "Of how many triages at the most; 100 if nothing is said."),
+                ],
+                ..plain(
+                    get,
+                    "/v1/azollas/{azolla_id}/candidates",
+                    "listCandidates",
+                    "What triage made of notes and nobody has resolved yet, oldest first.",
+                    Access::Operator,
+                    ok("The open candidates of a page of triages that have any.", "candidates"),
+                )
+            },
             Self::RequestManifest => plain(
                 post,
                 "/v1/azollas/{azolla_id}/manifests",

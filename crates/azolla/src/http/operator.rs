@@ -2,7 +2,9 @@
 //! given on the command line (T27).
 
 use axum::http::StatusCode;
-use azolla_protocol::{AzollaId, AzollaType, ObjectiveId, ObjectiveStatus, content::TriageContent};
+use azolla_protocol::{
+    AzollaId, AzollaType, ObjectiveId, ObjectiveStatus, OutputId, RunId, content::TriageContent,
+};
 use azolla_substrate::{ObjectiveFilter, SubstrateError, SubstrateRead, TriageOutput};
 use futures_util::future::join_all;
 use serde::Deserialize;
@@ -17,7 +19,7 @@ use super::{
 };
 use crate::{cli, config::AzollaConfig, deployment::identity};
 
-/// How many objectives a page has where nothing is said, and the most.
+/// How many things a page has where nothing is said, and the most.
 const PAGE_DEFAULT: u64 = 100;
 pub(super) const PAGE_MAX: u64 = 500;
 
@@ -74,10 +76,7 @@ pub(super) async fn objectives(app: &App, call: &Call) -> Result<Reply, ApiError
         match key.as_str() {
             "status" => status = Some(parsed::<ObjectiveStatus>(key, value)?),
             "after" => after = Some(parsed::<ObjectiveId>(key, value)?),
-            _ => {
-                let number = value.parse().ok().filter(|number| (1..=PAGE_MAX).contains(number));
-                limit = number.ok_or_else(|| ApiError::invalid(format!("limit is 1 to {PAGE_MAX}")))?;
-            }
+            _ => limit = page_limit(value)?,
         }
     }
     let failed = |error: SubstrateError| app.failed("objectives", error);
@@ -103,30 +102,55 @@ pub(super) async fn objective(app: &App, call: &Call) -> Result<Reply, ApiError>
     let azolla = named(app, call)?;
     let id: ObjectiveId = call.id("objective_id")?;
     let store = app.store(azolla).await?;
-    let page = objective_page(store.read(), &id).await;
+    let (mut before, mut limit) = (None, PAGE_DEFAULT);
+    for (key, value) in &call.query {
+        match key.as_str() {
+            "runs_before" => before = Some(parsed::<RunId>(key, value)?),
+            _ => limit = page_limit(value)?,
+        }
+    }
+    let page = objective_page(store.read(), &id, before.as_ref(), limit).await;
     let page = page.map_err(|error| app.failed("an objective", error))?;
     let missing = || ApiError::not_found(format!("there is no objective {id} in {}", azolla.id));
     Ok(Reply::json(StatusCode::OK, &page.ok_or_else(missing)?))
 }
 
-async fn objective_page(read: &dyn SubstrateRead, id: &ObjectiveId) -> Result<Option<Value>, SubstrateError> {
+async fn objective_page(
+    read: &dyn SubstrateRead,
+    id: &ObjectiveId,
+    before: Option<&RunId>,
+    limit: u64,
+) -> Result<Option<Value>, SubstrateError> {
     let Some(stored) = read.objective(id).await? else { return Ok(None) };
     let pause = match &stored.pause_key {
         Some(key) => read.pause_state(key).await?,
         None => None,
     };
-    let runs = read.runs_of(id).await?;
-    Ok(Some(json!({"objective": stored.objective, "pause_state": pause, "runs": runs})))
+    let mut runs = read.runs_before(id, before, limit).await?;
+    let next = runs.last().filter(|_| runs.len() as u64 == limit).map(|last| last.run_id.clone());
+    runs.reverse();
+    Ok(Some(json!({"objective": stored.objective, "pause_state": pause, "runs": runs, "next": next})))
 }
 
 /// Lists what triage made of notes and nobody has resolved yet (TF-8).
 pub(super) async fn candidates(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let azolla = named(app, call)?;
     let store = app.store(azolla).await?;
-    let found = store.read().open_candidates(PAGE_DEFAULT).await;
+    let (mut after, mut limit) = (None, PAGE_DEFAULT);
+    for (key, value) in &call.query {
+        match key.as_str() {
+            "after" => after = Some(parsed::<OutputId>(key, value)?),
+            _ => limit = page_limit(value)?,
+        }
+    }
+    let found = match &after {
+        Some(after) => store.read().open_candidates_after(after, limit).await,
+        None => store.read().open_candidates(limit).await,
+    };
     let found = found.map_err(|error| app.failed("candidates", error))?;
+    let next = found.last().filter(|_| found.len() as u64 == limit).map(|last| &last.output.output_id);
     let candidates: Vec<_> = found.iter().flat_map(open).collect();
-    Ok(Reply::json(StatusCode::OK, &json!({"candidates": candidates})))
+    Ok(Reply::json(StatusCode::OK, &json!({"candidates": candidates, "next": next})))
 }
 
 /// Returns the candidates of a triage that have no resolution. A bundle that passed its gate has content that reads.
@@ -197,6 +221,11 @@ fn desk<'a>(app: &'a App, id: Option<&AzollaId>) -> Result<&'a AzollaConfig, Api
         (None, _, None) => Err(ApiError::not_found(format!("there is no {} here", AzollaType::TaskMgmt))),
         (Some(_), Some(_), _) => Err(ApiError::invalid("there are several that take notes: name the azolla")),
     }
+}
+
+fn page_limit(value: &str) -> Result<u64, ApiError> {
+    let number = value.parse().ok().filter(|number| (1..=PAGE_MAX).contains(number));
+    number.ok_or_else(|| ApiError::invalid(format!("limit is 1 to {PAGE_MAX}")))
 }
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(key: &str, value: &str) -> Result<T, ApiError> {

@@ -570,7 +570,20 @@ fn tf8_open_candidates_are_listed_until_they_are_resolved() {
     assert_eq!(listed[0]["candidate"]["title"], "Round half up");
     assert!(listed[0]["output_id"].as_str().unwrap().starts_with("out-"));
     let none = server.operator("GET", "/v1/azollas/az-taskmgmt/candidates", "").json();
-    assert_eq!(none, json!({"candidates": []}));
+    assert_eq!(none, json!({"candidates": [], "next": null}));
+    // A full page names the one to go on after.
+    let page = |query: &str| server.operator("GET", &format!("/v1/azollas/{id}/candidates{query}"), "");
+    let first = page("?limit=1").json();
+    let next = first["next"].as_str().unwrap();
+    assert_eq!(
+        (first["candidates"].as_array().unwrap().len(), &first["candidates"][0]["output_id"]),
+        (2, &json!(next))
+    );
+    let rest = page(&format!("?limit=1&after={next}")).json();
+    assert_eq!(rest, json!({"candidates": [], "next": null}));
+    for query in ["?limit=0", "?limit=501", "?after=obj-1", "?before=out-1"] {
+        assert_eq!(page(query).status, 400, "{query}");
+    }
 }
 
 #[test]

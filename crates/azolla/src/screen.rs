@@ -109,6 +109,11 @@ impl Page {
         out.flush()
     }
 
+    /// Writes the page to stderr, beside data on stdout. That nobody reads it is no failure.
+    pub(crate) fn remark(self) {
+        let _ = anstream::stderr().write_all(self.text.as_bytes());
+    }
+
     /// Shows the page in the operator's pager if stdout is a terminal, and else as [`Page::show`] does.
     pub(crate) fn show_paged(self) -> std::io::Result<()> {
         match pager::page(&self.text) {

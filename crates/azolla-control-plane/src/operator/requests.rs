@@ -1,9 +1,9 @@
 //! What the operator asks a TASK_MGMT azolla for: orientation, and a later deadline (MF-1, D-1).
 
 use azolla_protocol::{AzollaId, Event, EventId, EventType, ObjectiveId, Timestamp, Validated};
-use azolla_substrate::Write;
+use azolla_substrate::{SubstrateError, Write};
 
-use super::{Operator, OperatorError, captures::refused};
+use super::{Operator, OperatorError, TRIES_MAX, captures::refused};
 
 /// A request for orientation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,8 @@ pub struct Requested {
 }
 
 impl Operator<'_> {
-    /// Asks for orientation. There is one open request at a time: while there is, it is the answer.
+    /// Asks for orientation. There is one open request at a time: while there is, it is the answer. The pause_state that
+    /// the last orientation ended with is over with it.
     pub async fn request_manifest(&self) -> Result<Requested, OperatorError> {
         self.takes_captures()?;
         let event_id = EventId::from_body(&self.ids.body());
@@ -29,16 +30,23 @@ impl Operator<'_> {
             processed_reason: None,
             processed_at: None,
         };
-        let write = Write::EmitEvent { event: Validated::new(event)?, entry: None };
-        match self.commit(write).await {
-            Ok(()) => Ok(Requested { event_id, was_open: false }),
-            Err(error) if error.is_refused_by("W-2") => {
-                let open = self.read().unprocessed_events(EventType::ManifestRequested, 1).await?.pop();
-                let event_id = open.map_or(event_id, |open| open.event.event_id);
-                Ok(Requested { event_id, was_open: true })
+        let emit = Write::EmitEvent { event: Validated::new(event)?, entry: None };
+        for _ in 0..TRIES_MAX {
+            // What the last one ended with is answered by asking again.
+            let mut writes = vec![emit.clone()];
+            writes.extend(self.end_pause_of_orientation().await?);
+            match self.commit_all(writes, None).await {
+                Ok(()) => return Ok(Requested { event_id, was_open: false }),
+                Err(SubstrateError::Changed { .. }) => {}
+                Err(error) if error.is_refused_by("W-2") => {
+                    let open = self.read().unprocessed_events(EventType::ManifestRequested, 1).await?.pop();
+                    let event_id = open.map_or(event_id, |open| open.event.event_id);
+                    return Ok(Requested { event_id, was_open: true });
+                }
+                Err(error) => return Err(error.into()),
             }
-            Err(error) => Err(error.into()),
         }
+        Err(refused("the standing objective kept changing", Some("azolla manifest")))
     }
 
     /// Moves the deadline of an objective, of this azolla or another one, to `until`.

@@ -1,7 +1,9 @@
 //! The pause_state of the standing objective, which a step on a capture or a candidate can end: the objective itself
 //! takes no step, so the operator's is recorded as an edit that changes nothing but its time.
 
-use azolla_protocol::{CaptureId, EventId, EventType, Objective, ObjectiveType, Validated, WorkOrderId};
+use azolla_protocol::{
+    CaptureId, DiazotrophType, EventId, EventType, Objective, ObjectiveType, Validated, WorkOrderId,
+};
 use azolla_substrate::{ObjectiveFilter, ObjectiveMark, StoredObjective, Write};
 
 use super::{Operator, OperatorError};
@@ -35,6 +37,23 @@ impl Operator<'_> {
             }
         };
         if is_about { self.end_pause(&stored).await.map(Some) } else { Ok(None) }
+    }
+
+    /// Returns the write that ends the current pause_state, if that is of an orientation.
+    pub(super) async fn end_pause_of_orientation(&self) -> Result<Option<Write>, OperatorError> {
+        let Some((stored, pause)) = self.paused().await? else { return Ok(None) };
+        let is_orientation = match pause {
+            PausedBy::Workorder(id) => self
+                .read()
+                .workorder(&id)
+                .await?
+                .is_some_and(|found| found.workorder.diazotroph_type == DiazotrophType::ManifestBuilder),
+            PausedBy::Event(id) => {
+                let event = self.read().event(&id).await?;
+                event.is_some_and(|found| found.event.event_type == EventType::ManifestRequested)
+            }
+        };
+        if is_orientation { self.end_pause(&stored).await.map(Some) } else { Ok(None) }
     }
 
     async fn end_pause(&self, stored: &StoredObjective) -> Result<Write, OperatorError> {

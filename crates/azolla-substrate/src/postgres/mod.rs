@@ -328,13 +328,16 @@ impl Substrate for PostgresSubstrate {
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
         Box::pin(async move {
             let plan = plan(&commit, &self.identity)?;
-            let (steps, fence) = match &plan.claim {
+            let (mut steps, fence) = match &plan.claim {
                 ClaimUse::None => (plan.steps, None),
                 ClaimUse::Fenced(held) => (plan.steps, Some(held)),
                 ClaimUse::Claiming { resource, owner_id } => {
                     (claim_now(resource, owner_id).into_iter().chain(plan.steps).collect(), None)
                 }
             };
+            if matches!(commit.actor, Actor::Operator | Actor::Client) {
+                steps.push(wake::notice(&self.identity.azolla_id));
+            }
             self.apply(&steps, fence, Some(&commit.commit_id)).await
         })
     }

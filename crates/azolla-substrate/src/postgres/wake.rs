@@ -1,5 +1,6 @@
 //! Wake-ups across processes. NOTIFY goes out after a commit, on a connection of its own: inside the transaction it
-//! would make commits wait for each other.
+//! would make commits wait for each other. Only what an operator does carries it inside: a command ends with its commit,
+//! before anything could go out after it, and there are few of them.
 
 use std::{future::poll_fn, sync::Arc, time::Duration};
 
@@ -8,12 +9,19 @@ use tokio::sync::{Notify, watch};
 use tokio_postgres::{AsyncMessage, Client};
 
 use super::{address::Address, open::connect, sql};
+use crate::statement::{Expect, Statement, Step};
 
 /// At most one NOTIFY in this time: commits in between share the next one.
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
 
 const RECONNECT_FIRST: Duration = Duration::from_millis(250);
 const RECONNECT_MAX: Duration = Duration::from_secs(30);
+
+/// Returns the step that tells other processes of the commit that it is part of.
+pub(super) fn notice(azolla_id: &AzollaId) -> Step {
+    let statement = Statement::new(sql::NOTIFY, [azolla_id.as_str().into()]);
+    Step { statement, expect: Expect::Any, artifact: "journal" }
+}
 
 /// Tells other processes of every commit that `committed` signals, until it is aborted.
 pub(super) async fn notify_others(address: Address, azolla_id: AzollaId, committed: Arc<Notify>) {

@@ -26,14 +26,25 @@ use crate::{
 
 /// Store a note; prints its id
 #[derive(Args)]
-#[command(after_help = "Examples:\n  azolla capture \"the login page is slow since Monday\"\n  \
+#[command(
+    override_usage = "azolla capture [OPTIONS] [TEXT]...",
+    after_help = "Examples:\n  azolla capture \"the login page is slow since Monday\"\n  \
                         azolla capture ask Kim about the invoices\n  git log -1 | azolla capture --label git\n  \
                         azolla capture                  on a terminal: opens $VISUAL or $EDITOR\n\n\
-                        The text is kept for ever, as it came. What becomes of it: azolla triage")]
+                        The text is kept for ever, as it came. What becomes of it: azolla triage"
+)]
 pub(crate) struct Capture {
     /// The note. - or nothing reads stdin; nothing on a terminal opens an editor.
-    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
-    words: Vec<String>,
+    #[arg(value_name = "TEXT", allow_hyphen_values = true, value_parser = word)]
+    first: Option<String>,
+
+    /// The rest of it.
+    #[arg(value_name = "MORE", hide = true)]
+    more: Vec<String>,
+
+    /// A note that begins like an option.
+    #[arg(value_name = "WORDS", last = true, hide = true, conflicts_with = "first")]
+    verbatim: Vec<String>,
 
     /// Where it comes from, in a word or two.
     #[arg(long, short, value_name = "LABEL", default_value = "cli")]
@@ -46,6 +57,15 @@ pub(crate) struct Capture {
 /// One byte more than a note may have: the door says what is wrong with more.
 const STDIN_BYTES_MAX: u64 = 1024 * 1024 + 1;
 
+/// Takes the first word of a note, which may be a whole list (`- one`); what looks like an option was meant as one.
+fn word(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix('-').unwrap_or_default();
+    if rest.starts_with(|c: char| !c.is_whitespace()) {
+        return Err("there is no such option; as text it comes behind --".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 impl Capture {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
@@ -53,7 +73,7 @@ impl Capture {
         let note = self.note(&deployment)?;
         let stored = store(&deployment, azolla, note.bytes(), &self.label).await;
         let id = stored.map_err(|error| note.keep(&deployment, error))?;
-        note.done();
+        note.remove();
         // It exists from here on: whoever cannot be told on stdout is told elsewhere, and does not make it twice.
         if let Err(error) = show_line(id.as_str()) {
             remark(&format!("{id} was stored; only its id could not be written to stdout"));
@@ -63,15 +83,16 @@ impl Capture {
     }
 
     fn note(&self, deployment: &Deployment) -> anyhow::Result<Note> {
-        if self.words.is_empty() && std::io::stdin().is_terminal() {
+        let words: Vec<_> = self.first.iter().chain(&self.more).chain(&self.verbatim).cloned().collect();
+        if words.is_empty() && std::io::stdin().is_terminal() {
             return Ok(Note::Edited(editor::edit(&deployment.place.state(), "note", "")?));
         }
-        if self.words.is_empty() || self.words == ["-"] {
+        if words.is_empty() || words == ["-"] {
             let mut bytes = Vec::new();
             std::io::stdin().lock().take(STDIN_BYTES_MAX).read_to_end(&mut bytes)?;
             return Ok(Note::Given(bytes));
         }
-        Ok(Note::Given(self.words.join(" ").into_bytes()))
+        Ok(Note::Given(words.join(" ").into_bytes()))
     }
 }
 
@@ -91,9 +112,9 @@ impl Note {
         }
     }
 
-    fn done(self) {
+    fn remove(&self) {
         if let Self::Edited(edited) = self {
-            edited.done();
+            edited.remove();
         }
     }
 
@@ -103,8 +124,11 @@ impl Note {
             .downcast_ref::<OperatorError>()
             .is_some_and(|error| !matches!(error, OperatorError::Store(_)))
         {
-            if let Self::Edited(edited) = self {
-                remark(&format!("what you wrote is in {}", edited.path().display()));
+            match self {
+                // Nothing was written.
+                Self::Edited(edited) if edited.is_blank() => edited.remove(),
+                Self::Edited(edited) => edited.keep(),
+                Self::Given(_) => {}
             }
             return error;
         }

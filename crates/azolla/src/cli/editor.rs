@@ -10,7 +10,7 @@ use anyhow::Context;
 use azolla_protocol::IdSource;
 use azolla_substrate::SystemIds;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, screen::remark};
 
 /// A text that the operator wrote, and the file that still has it.
 pub(crate) struct Edited {
@@ -20,10 +20,20 @@ pub(crate) struct Edited {
 }
 
 impl Edited {
-    /// Removes the file: the text is stored, or not to be.
-    pub(crate) fn done(self) {
+    /// Removes the file: the text is stored, or there is none.
+    pub(crate) fn remove(&self) {
         // A file that stays is a copy, and nothing is lost.
-        let _ = std::fs::remove_file(self.path);
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    /// Tells whether there is nothing in it.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.trim_ascii().is_empty()
+    }
+
+    /// Says where the text still is.
+    pub(crate) fn keep(&self) {
+        remark(&format!("what you wrote is in {}", self.path.display()));
     }
 
     /// Returns where the text still is.
@@ -41,8 +51,8 @@ pub(crate) fn edit(directory: &Path, name: &str, text: &str) -> anyhow::Result<E
     let mut file = options.write(true).create_new(true).mode(0o600).open(&path).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;
     drop(file);
-    let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
-    let command = named.filter(|command| !command.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
+    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let command = named.find(|command| !command.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or("vi");
     #[expect(
@@ -51,13 +61,18 @@ pub(crate) fn edit(directory: &Path, name: &str, text: &str) -> anyhow::Result<E
     )]
     let status = std::process::Command::new(program).args(words).arg(&path).status();
     let status = status.map_err(|error| {
+        let _ = std::fs::remove_file(&path);
         Failure::new(format!("the editor {program} cannot be started: {error}"))
             .hint("set EDITOR, or give the text as an argument")
     })?;
-    if !status.success() {
-        let what = format!("the editor ended with {status}; what you wrote is in {}", path.display());
-        return Err(Failure::new(what).into());
+    let edited = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if status.success() {
+        return Ok(Edited { text: edited, path });
     }
-    let text = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-    Ok(Edited { text, path })
+    let ended = format!("the editor ended with {status}");
+    if edited == text.as_bytes() {
+        let _ = std::fs::remove_file(&path);
+        return Err(Failure::new(ended).into());
+    }
+    Err(Failure::new(format!("{ended}; what you wrote is in {}", path.display())).into())
 }

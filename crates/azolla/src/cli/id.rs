@@ -187,7 +187,8 @@ fn is_not_found(error: &anyhow::Error) -> bool {
     error.downcast_ref::<Failure>().is_some_and(|failure| failure.code() == Code::NotFound)
 }
 
-fn is_part(part: &str, id: &ObjectiveId) -> bool {
+/// Tells whether an id begins or ends with this, with or without its kind.
+pub(crate) fn is_part(part: &str, id: &ObjectiveId) -> bool {
     id.as_str().starts_with(part) || id.body().starts_with(part) || id.as_str().ends_with(part)
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod line;
 
 use std::{collections::VecDeque, path::Path, process::ExitCode};
 
-use azolla_protocol::{AzollaId, EventId, JournalEntry, WorkOrderId};
+use azolla_protocol::{EventId, JournalEntry, WorkOrderId};
 use azolla_substrate::{JournalCursor, SubstrateError, SubstrateRead};
 use clap::Args;
 use serde_json::json;
@@ -14,6 +14,7 @@ use super::{
     id::{self, Found, IdPart},
 };
 use crate::{
+    config::AzollaConfig,
     deployment::Deployment,
     screen::{self, FAINT, PLAIN, Page, day_and_time},
 };
@@ -46,7 +47,7 @@ impl Log {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
         let named = self.which.azolla.as_ref();
-        let mut entries: Vec<(AzollaId, JournalEntry)> = Vec::new();
+        let mut entries: Vec<(&AzollaConfig, JournalEntry)> = Vec::new();
         match &self.id {
             Some(part) => {
                 let (found, run) = id::workorder(&deployment, named, part).await?;
@@ -54,29 +55,33 @@ impl Log {
                     Some(run) => of_run(&found, &run).await?,
                     None => of_objective(&found).await?,
                 };
-                entries.extend(journal.into_iter().map(|entry| (found.azolla.id.clone(), entry)));
+                let azolla = deployment.named(&found.azolla.id)?;
+                entries.extend(journal.into_iter().map(|entry| (azolla, entry)));
             }
             None => {
                 for azolla in deployment.candidates(named)? {
                     let store = deployment.open(azolla).await?;
-                    let journal = newest(store.read(), self.limit, |entry| self.shows(entry)).await?;
-                    entries.extend(journal.into_iter().map(|entry| (azolla.id.clone(), entry)));
+                    let journal = newest(store.read(), self.limit, |entry| self.shows(azolla, entry)).await?;
+                    entries.extend(journal.into_iter().map(|entry| (azolla, entry)));
                 }
                 entries.sort_by_key(|(_, entry)| (entry.at, entry.seq));
             }
         }
-        entries.retain(|(_, entry)| self.shows(entry));
+        entries.retain(|(azolla, entry)| self.shows(azolla, entry));
         let skipped = entries.len().saturating_sub(usize::try_from(self.limit).unwrap_or(usize::MAX));
         entries.drain(..skipped);
         if self.json {
-            let data: Vec<_> =
-                entries.iter().map(|(id, entry)| json!({"azolla_id": id, "entry": entry})).collect();
+            let data: Vec<_> = entries
+                .iter()
+                .map(|(azolla, entry)| json!({"azolla_id": azolla.id, "entry": entry}))
+                .collect();
             screen::show_json("journal", json!(data))?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut page = Page::default();
-        for (_, entry) in &entries {
-            page.add(FAINT, &day_and_time(entry.at)).line(PLAIN, &format!("  {}", line::words(entry)));
+        for (azolla, entry) in &entries {
+            let words = line::words(entry, azolla.azolla_type);
+            page.add(FAINT, &day_and_time(entry.at)).line(PLAIN, &format!("  {words}"));
         }
         if entries.is_empty() {
             page.line(PLAIN, "Nothing has happened yet.");
@@ -85,8 +90,8 @@ impl Log {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn shows(&self, entry: &JournalEntry) -> bool {
-        self.all || line::matters(entry)
+    fn shows(&self, azolla: &AzollaConfig, entry: &JournalEntry) -> bool {
+        self.all || line::matters(entry, azolla.azolla_type)
     }
 }
 

@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode, sync::Arc};
 
 use azolla_control_plane::operator::Operator;
 use azolla_protocol::{
-    AzollaType, EventId, GateResult, ManifestId, OutputBundle, SessionManifest, WorkOrderId,
+    AzollaType, EventId, GateResult, ManifestId, OutputBundle, PauseReason, SessionManifest, WorkOrderId,
 };
 use azolla_substrate::{SubstrateRead, SystemIds};
 use clap::Args;
@@ -48,7 +48,7 @@ impl Manifest {
                 let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
                 let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
                 let requested = operator.request_manifest().await?;
-                run::until_idle(&deployment, azolla).await?;
+                run::until_idle(&deployment, azolla, run::Tell::Waits).await?;
                 made(store.read(), &requested.event_id).await?
             };
         if self.json {
@@ -73,6 +73,7 @@ async fn made(read: &dyn SubstrateRead, event_id: &EventId) -> anyhow::Result<Se
         let Some(pause) = read.pause_state(&key).await? else { continue };
         let run = read.run_of(&work_order_id).await?.filter(|run| run.gate_result == GateResult::Fail);
         let failure = match run {
+            Some(run) if pause.reason == PauseReason::BudgetExhausted => Failure::cap(run.gate_reason),
             Some(run) => Failure::gate(run.gate_reason),
             None => Failure::refused("no orientation could be made"),
         };

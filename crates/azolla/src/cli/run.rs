@@ -16,8 +16,7 @@ use azolla_substrate::SubstrateError;
 use clap::Args;
 use tokio::sync::watch;
 
-use self::summary::Tell;
-pub(super) use self::{contexts::Contexts, signals::Signals};
+pub(super) use self::{contexts::Contexts, signals::Signals, summary::Tell};
 use super::Which;
 use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, home::Home};
 
@@ -57,12 +56,13 @@ impl Run {
     }
 }
 
-/// Runs what is due in one azolla, tells what did not go well, and returns the exit code that its end stands for.
+/// Runs what is due in one azolla, tells `tell` of it, and returns the exit code that its end stands for.
 pub(super) async fn until_idle(
     deployment: &Arc<Deployment>,
     azolla: &AzollaConfig,
+    tell: Tell,
 ) -> anyhow::Result<ExitCode> {
-    run(deployment, vec![azolla], Until::Idle, false, Tell::Failures).await
+    run(deployment, vec![azolla], Until::Idle, false, tell).await
 }
 
 async fn run(

@@ -445,6 +445,9 @@ fn additions_keep_the_rest_and_happen_once() {
     assert_eq!((again.as_str(), added), (both.as_str(), Added::Already));
     let config = parse(&both).unwrap();
     assert_eq!(config.azolla(&id).unwrap().provider.as_deref(), Some("agent"));
+    // What stands there as a comment of the first section is still one of it.
+    let set = parse(&both.replace("# triage_provider = \"builtin\"", "manifest_every = \"6h\"")).unwrap();
+    assert!(set.azollas.iter().any(|azolla| azolla.manifest_every.is_some()), "{both}");
     assert!(matches!(config.providers["agent"], ProviderConfig::Command { prompt: PromptBy::File, .. }));
 }
 

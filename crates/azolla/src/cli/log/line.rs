@@ -1,14 +1,23 @@
 //! One journal row in plain words.
 
-use azolla_protocol::{Actor, JournalEntry, JournalStep, ObjectiveId};
+use azolla_protocol::{Actor, AzollaType, JournalEntry, JournalStep, ObjectiveId, PauseReason};
+use serde_json::Value;
+
+use crate::deployment::STANDING;
 
 /// Tells whether a row says something that the operator would ask about.
-pub(crate) fn matters(entry: &JournalEntry) -> bool {
+pub(crate) fn matters(entry: &JournalEntry, azolla_type: AzollaType) -> bool {
     use JournalStep as Step;
     match entry.step {
-        Step::Grant | Step::Release | Step::Emit | Step::Process | Step::Gate | Step::Attempt => false,
-        Step::Insert => false,
-        Step::Execute | Step::Edit | Step::Hold | Step::Retry => true,
+        Step::Grant | Step::Release | Step::Emit | Step::Gate | Step::Attempt => false,
+        // That a note is triaged is said once for all of them, by their candidates.
+        Step::Process => is_capture(entry) && entry.actor == Actor::Operator,
+        Step::Insert => of_notes(entry).is_some(),
+        // What a triage or an orientation yields is told by what its gate makes of it.
+        Step::Execute => azolla_type == AzollaType::CodePatch,
+        // The standing objective is written only to end a pause_state of its own.
+        Step::Edit => entry.resource_id != STANDING,
+        Step::Hold | Step::Retry => true,
         Step::Sa | Step::Sb | Step::Sc | Step::Sd | Step::Se | Step::Sf | Step::Sg | Step::Sh | Step::Si => {
             true
         }
@@ -17,7 +26,14 @@ pub(crate) fn matters(entry: &JournalEntry) -> bool {
 }
 
 /// Returns a row as a sentence.
-pub(crate) fn words(entry: &JournalEntry) -> String {
+pub(crate) fn words(entry: &JournalEntry, azolla_type: AzollaType) -> String {
+    let by = match entry.actor {
+        Actor::Operator => ", by you",
+        _ => "",
+    };
+    if let Some(what) = of_notes(entry) {
+        return format!("{what}{by}");
+    }
     let status = |status: &Option<String>| status.clone().unwrap_or_default();
     let what = match entry.step {
         JournalStep::Sa => "was described".to_owned(),
@@ -41,18 +57,82 @@ pub(crate) fn words(entry: &JournalEntry) -> String {
         JournalStep::Grant => "was claimed".to_owned(),
         JournalStep::Release => "was released".to_owned(),
         JournalStep::Emit => "was emitted".to_owned(),
+        JournalStep::Process if is_capture(entry) => match entry.actor {
+            Actor::Operator => "was dealt with by hand".to_owned(),
+            _ => "was triaged".to_owned(),
+        },
         JournalStep::Process => format!("was processed: {}", status(&entry.to_status)),
         JournalStep::Attempt => "counts one more attempt".to_owned(),
-        JournalStep::Hold => "is held and waits for you".to_owned(),
-        JournalStep::Retry => "is tried again".to_owned(),
+        JournalStep::Hold => "could not be triaged and waits for you".to_owned(),
+        JournalStep::Retry => "is to be triaged again".to_owned(),
         JournalStep::Insert => format!("was recorded {}", status(&entry.to_status)).trim_end().to_owned(),
     };
-    let by = match entry.actor {
-        Actor::Operator => ", by you",
-        _ => "",
-    };
-    let about = objective_id(entry).map_or_else(|| entry.resource_id.clone(), |id| id.to_string());
-    format!("{about} {what}{by}")
+    let about =
+        objective_id(entry, azolla_type).map_or_else(|| entry.resource_id.clone(), |id| id.to_string());
+    let note = if is_capture(entry) { "note " } else { "" };
+    format!("{note}{about} {what}{by}")
+}
+
+/// Returns what a row says that is about notes, what came of them, orientation or a deadline; none for any other.
+fn of_notes(entry: &JournalEntry) -> Option<String> {
+    let id = &entry.resource_id;
+    let detail = |key: &str| entry.detail.as_ref()?.get(key);
+    let text = |key: &str| detail(key).and_then(Value::as_str).unwrap_or_default();
+    if entry.step != JournalStep::Insert {
+        return None;
+    }
+    match entry.resource_type.as_str() {
+        "capture_buffer" => Some(format!("note {id} was captured")),
+        "candidate" => Some(match detail("count").and_then(Value::as_u64) {
+            Some(1) => format!("{id} has a candidate for you"),
+            count => format!("{id} has {} candidates for you", count.unwrap_or_default()),
+        }),
+        "candidate_resolution" => {
+            let (output, index) = id.rsplit_once('#')?;
+            let candidate = format!("candidate {output}/{}", index.parse::<u64>().ok()? + 1);
+            Some(match entry.to_status.as_deref()? {
+                "PROMOTED" => format!("{candidate} became {}", text("objective_id")),
+                "DUPLICATE" => format!("{candidate} is a duplicate of {}", text("objective_id")),
+                "DISCARDED" => format!("{candidate} was discarded"),
+                _ => format!("{candidate} was left for later"),
+            })
+        }
+        "session_manifest" => Some(format!("orientation {id} was made")),
+        "snooze" => {
+            let until = text("until").get(..16).unwrap_or_default().replace('T', " ");
+            Some(format!("{id} is left alone until {until} UTC"))
+        }
+        "pause_state" => of_pause(entry, text("objective_id")),
+        _ => None,
+    }
+}
+
+/// Returns what a pause_state says that no other row does: a deadline, and the end of a triage or an orientation.
+fn of_pause(entry: &JournalEntry, objective_id: &str) -> Option<String> {
+    let (kind, key) = entry.resource_id.split_once(':')?;
+    if kind == "deadline" {
+        return Some(format!("the time of {objective_id} is over"));
+    }
+    if objective_id != STANDING {
+        return None;
+    }
+    let run = key.replacen("wo-", "run-", 1);
+    match entry.to_status.as_deref()?.parse().ok()? {
+        PauseReason::RunComplete => None,
+        PauseReason::GateFailed => Some(format!("{run} failed its gate")),
+        PauseReason::BudgetExhausted => Some(format!("{run} was over its budget")),
+        PauseReason::Blocked => Some(format!("{run} could not run and waits for you")),
+    }
+}
+
+/// Tells whether a row is about a note.
+fn is_capture(entry: &JournalEntry) -> bool {
+    entry.resource_type == "capture_buffer"
+}
+
+/// Tells whether a row says that a note was stored: of many, only the number matters.
+pub(crate) fn is_new_note(entry: &JournalEntry) -> bool {
+    is_capture(entry) && entry.step == JournalStep::Insert
 }
 
 /// Returns the first line of a text that says something, cut to what fits beside an id.
@@ -63,9 +143,12 @@ pub(crate) fn first_line(text: &str) -> String {
 }
 
 /// Returns the objective that a row is about, where the operator would name it by that.
-pub(crate) fn objective_id(entry: &JournalEntry) -> Option<ObjectiveId> {
+pub(crate) fn objective_id(entry: &JournalEntry, azolla_type: AzollaType) -> Option<ObjectiveId> {
     let id = match (entry.step, entry.resource_id.strip_prefix("wo-")) {
-        (JournalStep::Execute, Some(body)) => format!("obj-{}", body.rsplit_once('-')?.0),
+        // Elsewhere a workorder is named after what it was made for, and is the standing objective's.
+        (JournalStep::Execute, Some(body)) if azolla_type == AzollaType::CodePatch => {
+            format!("obj-{}", body.rsplit_once('-')?.0)
+        }
         _ => entry.resource_id.clone(),
     };
     ObjectiveId::new(id).ok()

@@ -22,11 +22,11 @@ pub(super) struct Edit {
     target: Target,
 
     /// One line that says what it is.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     title: Option<String>,
 
     /// What has to hold when it is done; - reads stdin.
-    #[arg(long, short, value_name = "TEXT|-")]
+    #[arg(long, short, value_name = "TEXT|-", allow_hyphen_values = true)]
     criteria: Option<String>,
 
     /// The branch that work starts from.

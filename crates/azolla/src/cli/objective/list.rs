@@ -56,8 +56,11 @@ impl List {
             if several {
                 page.heading(azolla.id.as_str());
             }
+            // An id that derives from a candidate's is longer than a fresh one.
+            let ids = found.iter().map(|objective| objective.objective_id.as_str().len());
+            let width = ids.max().unwrap_or_default() + 2;
             for objective in found {
-                page.add(STRONG, &format!("{:<18}", objective.objective_id))
+                page.add(STRONG, &format!("{:<width$}", objective.objective_id))
                     .add(FAINT, &format!("{:<26}", status(objective)))
                     .line(PLAIN, &objective.title);
             }

@@ -30,7 +30,7 @@ pub(super) struct New {
     title: String,
 
     /// What has to hold when it is done; - reads stdin. It may come later, with edit.
-    #[arg(long, short, value_name = "TEXT|-", default_value = "")]
+    #[arg(long, short, value_name = "TEXT|-", allow_hyphen_values = true, default_value = "")]
     criteria: String,
 
     /// The branch that work starts from, if not the azolla's.

@@ -60,7 +60,7 @@ pub(super) struct Block {
     target: Target,
 
     /// What is missing.
-    #[arg(long, value_name = "TEXT|-")]
+    #[arg(long, value_name = "TEXT|-", allow_hyphen_values = true)]
     reason: String,
 
     /// What sort of thing is missing.
@@ -160,7 +160,7 @@ pub(super) struct Reject {
     target: Target,
 
     /// What is wrong; it goes into the next run. - reads stdin.
-    #[arg(long, short, value_name = "TEXT|-")]
+    #[arg(long, short, value_name = "TEXT|-", allow_hyphen_values = true)]
     feedback: String,
 
     /// The run that you reviewed; otherwise the latest.
@@ -215,7 +215,12 @@ pub(super) struct Cancel {
     target: Target,
 
     /// Why, for the record.
-    #[arg(long, value_name = "TEXT|-", default_value = "cancelled by the operator")]
+    #[arg(
+        long,
+        value_name = "TEXT|-",
+        allow_hyphen_values = true,
+        default_value = "cancelled by the operator"
+    )]
     reason: String,
 }
 

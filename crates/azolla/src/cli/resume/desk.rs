@@ -33,6 +33,8 @@ pub(super) struct Mark {
 
 /// What was read.
 pub(super) struct Content {
+    /// What type of azolla it is.
+    pub(super) azolla_type: AzollaType,
     /// The store's time.
     pub(super) now: Timestamp,
     /// Open objectives: neither confirmed nor archived.
@@ -129,6 +131,7 @@ impl Content {
         let pauses = pauses.into_iter().map(|pause| (pause.objective_id.clone(), pause)).collect();
         let open = read.open_objectives(LISTED_MAX).await?;
         Ok(Self {
+            azolla_type,
             now,
             stream,
             open,
@@ -138,7 +141,7 @@ impl Content {
                 AzollaType::TaskMgmt => Some(Notes::read(read).await?),
                 AzollaType::CodePatch => None,
             },
-            since: since(read, mark.look).await?,
+            since: since(read, azolla_type, mark.look).await?,
             trusted_at: mark.trusted_at,
         })
     }
@@ -172,7 +175,11 @@ async fn runs(read: &dyn SubstrateRead, now: Timestamp) -> Result<Vec<Run>, Subs
 
 /// Reads what came after the last look, backwards from the newest, so that it costs what is new, up to what can be shown,
 /// and not what happened.
-async fn since(read: &dyn SubstrateRead, look: Option<Look>) -> Result<Since, SubstrateError> {
+async fn since(
+    read: &dyn SubstrateRead,
+    azolla_type: AzollaType,
+    look: Option<Look>,
+) -> Result<Since, SubstrateError> {
     const LOOKED_AT_MAX: u64 = 1_000;
     let mark: Option<JournalCursor> = look.as_ref().and_then(|look| look.cursor.parse().ok());
     // At the first look everything is new, so nothing is worth a line.
@@ -183,7 +190,7 @@ async fn since(read: &dyn SubstrateRead, look: Option<Look>) -> Result<Since, Su
     let newest = latest.first().map(|(at, _)| *at);
     let is_cut = latest.len() as u64 == LOOKED_AT_MAX;
     let mut entries: Vec<JournalEntry> = latest.into_iter().map(|(_, entry)| entry).collect();
-    entries.retain(|entry| mark.is_some() && line::matters(entry));
+    entries.retain(|entry| mark.is_some() && line::matters(entry, azolla_type));
     entries.reverse();
     let kept = match mark {
         Some(_) => newest,

@@ -110,14 +110,18 @@ fn of_notes(azolla_id: &AzollaId, content: &Content, notes: &Notes) -> Vec<Actio
     let is_stuck =
         matches!(pause.reason, PauseReason::GateFailed | PauseReason::BudgetExhausted | PauseReason::Blocked);
     let said = pause.prioritized_actions.first().and_then(|action| actions::split(action));
-    if let (true, Some((text, command))) = (is_stuck, said) {
-        let title = if notes.held > 0 { "notes that could not be triaged" } else { "notes and orientation" };
+    let held = match notes.held {
+        1 => "A note could not be triaged".to_owned(),
+        count => format!("{count} notes could not be triaged"),
+    };
+    if let (true, Some((said, command))) = (is_stuck, said) {
+        // What it says may be a whole sentence, so it comes last.
+        let text = if notes.held > 0 { &held } else { "Notes and orientation" };
         let rank = (STUCK, 2, 3);
-        found.push(Action { title: title.to_owned(), rank, ..plain(azolla_id, standing, text, command) });
+        found.push(Action { title: said.to_owned(), rank, ..plain(azolla_id, standing, text, command) });
     } else if notes.held > 0 {
-        let title = "notes that could not be triaged".to_owned();
-        let action = plain(azolla_id, standing, "Try again", "azolla triage retry");
-        found.push(Action { title, rank: (STUCK, 2, 3), ..action });
+        let action = plain(azolla_id, standing, &held, "azolla triage retry");
+        found.push(Action { title: "try again".to_owned(), rank: (STUCK, 2, 3), ..action });
     }
     if let Some(first) = &notes.candidate {
         let text = match notes.candidates {

@@ -182,13 +182,24 @@ fn add_start(page: &mut Page, config: &Config, desks: &[Desk]) {
 fn add_changes(page: &mut Page, desks: &[Desk]) {
     let mut changes: Vec<(Timestamp, String)> = Vec::new();
     for (_, content) in contents(desks) {
-        changes.extend(content.since.entries.iter().map(|entry| {
-            let title = line::objective_id(entry);
+        let azolla_type = content.azolla_type;
+        let entries = content.since.entries.iter();
+        let (notes, others): (Vec<_>, Vec<_>) = entries.partition(|entry| line::is_new_note(entry));
+        changes.extend(others.into_iter().map(|entry| {
+            let title = line::objective_id(entry, azolla_type);
             let title = title
                 .and_then(|id| content.title(&id))
                 .map_or_else(String::new, |title| format!(" ({title})"));
-            (entry.at, format!("{}{title}", line::words(entry)))
+            (entry.at, format!("{}{title}", line::words(entry, azolla_type)))
         }));
+        // Many notes are one change.
+        if let Some(last) = notes.last() {
+            let words = match notes.len() {
+                1 => line::words(last, azolla_type),
+                count => format!("{count} notes were captured"),
+            };
+            changes.push((last.at, words));
+        }
     }
     if changes.is_empty() {
         return;

@@ -18,11 +18,13 @@ use crate::{
 
 /// What is told at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tell {
-    /// Everything that paused.
+pub(crate) enum Tell {
+    /// Everything that paused, on stdout.
     All,
-    /// What did not go well: the rest is shown by whoever asked for it.
+    /// What did not go well, on stderr: the rest is shown by whoever asked for it.
     Failures,
+    /// What waits for a cap or a quota, on stderr: the rest is shown by whoever asked for it.
+    Waits,
 }
 
 /// What a run began with.
@@ -62,9 +64,6 @@ impl Summary {
                 let is_standing = objective.objective_type == ObjectiveType::Standing;
                 let is_good = objective.status == ObjectiveStatus::Done
                     || (is_standing && pause.reason == PauseReason::RunComplete);
-                if is_good && tell == Tell::Failures {
-                    continue;
-                }
                 let (style, word) = match (objective.status, pause.reason) {
                     (ObjectiveStatus::Done, _) => (GOOD, "passed"),
                     _ if is_good => (GOOD, "done"),
@@ -72,9 +71,11 @@ impl Summary {
                     (_, PauseReason::GateFailed) => (BAD, "failed its gate"),
                     (_, PauseReason::RunComplete | PauseReason::Blocked) => (BAD, "blocked"),
                 };
-                page.add(style, word).line(PLAIN, &format!(": {}", objective.title));
-                for action in &pause.prioritized_actions {
-                    page.line(FAINT, &format!("  {action}"));
+                if tell == Tell::All || (tell == Tell::Failures && !is_good) {
+                    page.add(style, word).line(PLAIN, &format!(": {}", objective.title));
+                    for action in &pause.prioritized_actions {
+                        page.line(FAINT, &format!("  {action}"));
+                    }
                 }
                 if objective.status == ObjectiveStatus::Blocked || (is_standing && !is_good) {
                     codes.push(match pause.reason {
@@ -104,7 +105,10 @@ impl Summary {
                 page.line(PLAIN, &format!("{id}: nothing new starts while {results} for you: azolla"));
             }
         }
-        page.show()?;
+        match tell {
+            Tell::All => page.show()?,
+            Tell::Failures | Tell::Waits => page.remark(),
+        }
         let order = [GATE_FAILED, BUDGET_EXHAUSTED, BLOCKED, TEMPORARY];
         let first = order.into_iter().find(|code| codes.contains(code));
         Ok(first.map_or(ExitCode::SUCCESS, ExitCode::from))

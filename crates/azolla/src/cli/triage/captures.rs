@@ -123,7 +123,7 @@ pub(super) struct Process {
     id: IdPart,
 
     /// Why nothing is left to do, for the record.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: String,
 
     #[command(flatten)]

@@ -36,7 +36,7 @@ impl List {
         let deployment = Arc::new(Deployment::load(home)?);
         let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
         let code = match self.now {
-            true => run::until_idle(&deployment, azolla).await?,
+            true => run::until_idle(&deployment, azolla, run::Tell::Failures).await?,
             false => ExitCode::SUCCESS,
         };
         let store = deployment.open(azolla).await?;
@@ -45,10 +45,12 @@ impl List {
             false => candidate::open(store.read()).await?,
         };
         let pending = store.read().count_pending_captures().await?;
+        let held = store.read().count_held_captures().await?;
         if self.json {
             let candidates: Vec<Value> = listed.iter().map(document).collect();
             let data = json!({
                 "azolla_id": azolla.id, "candidates": candidates, "captures_pending": pending,
+                "captures_held": held,
             });
             screen::show_json("triage", data)?;
             return Ok(code);
@@ -59,9 +61,11 @@ impl List {
             (true, _) => page.line(PLAIN, "No candidate waits for you yet."),
             (false, _) => &mut page,
         };
-        for listed in &listed {
+        for (at, listed) in listed.iter().enumerate() {
+            if at > 0 {
+                page.line(PLAIN, "");
+            }
             listed.add_to(&mut page);
-            page.line(PLAIN, "");
         }
         if let Some(first) = listed.iter().find(|listed| listed.is_open()) {
             let id = &first.id;
@@ -69,13 +73,23 @@ impl List {
                 .command("  ", &format!("azolla triage promote {id}"))
                 .line(FAINT, "  or discard, defer, duplicate; each can be undone until the work is approved");
         }
-        if pending > 0 {
+        let untried = pending.saturating_sub(held);
+        if untried > 0 {
             let is_full = is_full(&deployment, store.read().stream().await?.waiting);
-            page.heading(&format!("{pending} of your notes are not triaged yet"));
+            let are = if untried == 1 { "is" } else { "are" };
+            page.heading(&format!("{untried} of your notes {are} not triaged yet"));
             match is_full {
                 true => page.line(FAINT, "  They wait until you have settled the candidates above."),
                 false => page.command("  ", "azolla triage --now"),
             };
+        }
+        if held > 0 {
+            page.heading(&format!("{held} of your notes could not be triaged"))
+                .command("  ", "azolla triage retry")
+                .line(
+                    FAINT,
+                    "  or by hand: azolla triage process ID --reason TEXT; azolla triage captures lists them",
+                );
         }
         page.show()?;
         Ok(code)

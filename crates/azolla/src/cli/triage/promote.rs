@@ -15,6 +15,7 @@ use super::{
 use crate::{
     cli::{
         editor,
+        objective::check_title,
         text::{given, who},
     },
     config::AzollaConfig,
@@ -46,11 +47,11 @@ pub(super) struct Promote {
     edit: bool,
 
     /// Another title.
-    #[arg(long, value_name = "TEXT", conflicts_with = "edit")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "edit")]
     title: Option<String>,
 
     /// Other criteria; - reads stdin.
-    #[arg(long, value_name = "TEXT|-", conflicts_with = "edit")]
+    #[arg(long, value_name = "TEXT|-", allow_hyphen_values = true, conflicts_with = "edit")]
     criteria: Option<String>,
 
     /// 0 to 4, 0 is most important.
@@ -88,10 +89,14 @@ impl Promote {
             base_branch: target.base_branch.as_deref().unwrap_or_default(),
             edits,
         };
-        let id = step(&found, async |operator| operator.promote(&found.listed.id, &promotion).await).await?;
+        let id = step(&found, async |operator| operator.promote(&found.listed.id, &promotion).await).await;
         if let Some(edited) = edited {
-            edited.done();
+            match &id {
+                Ok(_) => edited.remove(),
+                Err(_) => edited.keep(),
+            }
         }
+        let id = id?;
         if let Err(error) = show_line(id.as_str()) {
             remark(&format!("{id} was created; only its id could not be written to stdout"));
             return Err(error).context("stdout cannot be written");
@@ -124,13 +129,20 @@ impl Promote {
             ..Changes::default()
         };
         if !self.edit {
+            edits.title.as_deref().map(check_title).transpose()?;
             return Ok((edits, None));
         }
         let candidate = &found.listed.candidate;
         let text = format!("{}\n\n{}\n", candidate.title, candidate.acceptance_criteria.trim_end());
         let edited = editor::edit(&deployment.place.state(), "objective", &text)?;
+        if edited.is_blank() {
+            edited.remove();
+            let what = "the text is empty, so it stays a candidate";
+            return Err(Failure::refused(what).into());
+        }
         let text = String::from_utf8_lossy(&edited.text);
         let (title, criteria) = text.trim_start().split_once('\n').unwrap_or((text.trim(), ""));
+        check_title(title.trim()).inspect_err(|_| edited.keep())?;
         edits.title = Some(title.trim().to_owned());
         edits.acceptance_criteria = Some(criteria.trim().to_owned());
         Ok((edits, Some(edited)))

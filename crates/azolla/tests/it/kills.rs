@@ -109,21 +109,21 @@ fn run(world: &World, point: Point, trap: &Trap) -> Child {
 }
 
 /// Where a process stands still the first time that it comes by.
-struct Trap {
+pub(crate) struct Trap {
     reached: PathBuf,
     /// A pipe with a name: who stands still says its pid there.
     pipe: PathBuf,
 }
 
 impl Trap {
-    fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World) -> Self {
         let trap = Self { reached: world.path("reached"), pipe: world.path("pipe") };
         mknodat(CWD, &trap.pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
         trap
     }
 
     /// Lines of a shell script that stand still, once.
-    fn script(&self) -> String {
+    pub(crate) fn script(&self) -> String {
         let (reached, pipe) = (self.reached.display(), self.pipe.display());
         format!("if mkdir {reached} 2>/dev/null; then echo $$ > {pipe}; exec /bin/sleep 1000; fi\n")
     }
@@ -144,7 +144,7 @@ impl Trap {
     }
 
     /// Returns who stands still, when it does.
-    fn wait(&self) -> Pid {
+    pub(crate) fn wait(&self) -> Pid {
         let (said, hear) = mpsc::channel();
         let pipe = self.pipe.clone();
         std::thread::spawn(move || said.send(fs::read_to_string(pipe).unwrap()));

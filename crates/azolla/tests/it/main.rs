@@ -25,6 +25,7 @@ mod runs;
 mod screens;
 mod server;
 mod setup;
+mod tasks;
 mod tidy;
 mod world;
 

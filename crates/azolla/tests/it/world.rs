@@ -128,6 +128,11 @@ impl World {
     }
 
     pub(crate) fn azolla_with(&self, directory: &Path, arguments: &[&str], input: &str) -> Answer {
+        self.azolla_bytes(directory, arguments, input.as_bytes())
+    }
+
+    /// Runs the program with anything on its stdin.
+    pub(crate) fn azolla_bytes(&self, directory: &Path, arguments: &[&str], input: &[u8]) -> Answer {
         let mut command = self.command(directory, arguments);
         command.env("AZOLLA_HOME", self.home());
         answer(command, input)
@@ -137,12 +142,12 @@ impl World {
     pub(crate) fn azolla_env(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
         let mut command = self.command(self.directory.path(), arguments);
         command.env("AZOLLA_HOME", self.home()).envs(variables.iter().copied());
-        answer(command, "")
+        answer(command, b"")
     }
 
     /// Runs the program with the XDG directories of a fresh `$HOME`.
     pub(crate) fn azolla_xdg(&self, arguments: &[&str]) -> Answer {
-        answer(self.command(self.directory.path(), arguments), "")
+        answer(self.command(self.directory.path(), arguments), b"")
     }
 
     #[expect(clippy::disallowed_methods, reason = "the program under test is started here")]
@@ -166,11 +171,11 @@ impl World {
     }
 }
 
-fn answer(mut command: Command, input: &str) -> Answer {
+pub(crate) fn answer(mut command: Command, input: &[u8]) -> Answer {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A program that does not read has closed its end: that is its business.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Answer { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }

@@ -85,7 +85,7 @@ mod tests {
     fn objective(urgency: u8, due: &str) -> Objective {
         serde_json::from_value(serde_json::json!({
             "objective_id": "obj-1", "azolla_id": "az-app", "title": "One", "acceptance_criteria": "It holds.",
-            "type": "TICKET", "status": "TODO", "importance": 2, "urgency": urgency, "blocked_reason": null,
+            "objective_type": "TICKET", "status": "TODO", "importance": 2, "urgency": urgency, "blocked_reason": null,
             "blocked_on": [], "metadata": {"due": due}, "created_at": "2026-11-01T00:00:00.000Z",
             "updated_at": "2026-11-01T00:00:00.000Z",
         }))

@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod deployment;
+mod desk;
 mod failure;
 mod git;
 mod home;

@@ -46,6 +46,12 @@ impl Stores {
         }
     }
 
+    /// Returns the store of an azolla for the operator's own looks.
+    pub(crate) async fn looking(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn SubstrateRead>> {
+        let whole: Arc<dyn SubstrateRead> = self.whole(azolla).await?;
+        Ok(whole)
+    }
+
     /// Returns the store of an azolla for reading alone (M-4).
     pub(crate) async fn reading(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn SubstrateRead>> {
         let open = || self.deployment.open_to_read(azolla);

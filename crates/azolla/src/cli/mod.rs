@@ -1,6 +1,6 @@
 //! The command line: a file per subcommand.
 
-mod actions;
+pub(crate) mod actions;
 mod capture;
 mod demo;
 mod doctor;
@@ -29,7 +29,7 @@ mod trust;
 mod up;
 mod verify;
 
-pub(crate) use resume::data as resume_data;
+pub(crate) use log::line;
 pub(crate) use text::who;
 
 use std::{

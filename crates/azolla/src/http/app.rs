@@ -6,6 +6,7 @@ use azolla_control_plane::operator::{Operator, OperatorError};
 use azolla_exchange_membrane::query::Source;
 use azolla_protocol::{AzollaId, Clock};
 use azolla_substrate::{Identity, Substrate, SubstrateError, SystemClock, SystemIds};
+use futures_util::future::BoxFuture;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{
@@ -19,6 +20,7 @@ use crate::{
     cli,
     config::AzollaConfig,
     deployment::Deployment,
+    desk::{Look, Remembered},
     failure::sentence,
     home::Home,
     stores::Stores,
@@ -84,6 +86,15 @@ impl App {
         }
         let peer = found.and_then(|id| self.deployment.config.peer(&id));
         Ok(peer.map(|peer| Source { azolla_id: peer.id.clone(), azolla_type: peer.azolla_type }))
+    }
+
+    /// Reads what lies on the operator's desk, through the stores that are open already. The mark of what was seen stays
+    /// where it is.
+    pub(crate) async fn look(&self) -> Look {
+        let (home, deployment) = (self.home.clone().lock_owned().await, self.deployment.clone());
+        let remembered = spawn_blocking(move || Remembered::read(&deployment, &home)).await;
+        let open = |azolla| -> BoxFuture<'_, _> { Box::pin(self.stores.looking(azolla)) };
+        Look::read(&self.deployment, remembered.unwrap_or_default(), &open).await
     }
 
     /// Returns the store of an azolla. One that cannot be opened is away, for whatever reason.

@@ -17,7 +17,7 @@ use super::{
     schemas,
     serve::Call,
 };
-use crate::{cli, config::AzollaConfig, deployment::identity};
+use crate::{config::AzollaConfig, deployment::identity};
 
 /// How many things a page has where nothing is said, and the most.
 const PAGE_DEFAULT: u64 = 100;
@@ -47,7 +47,7 @@ pub(super) async fn capture(app: &App, call: &Call) -> Result<Reply, ApiError> {
 
 /// Shows where things stand.
 pub(super) async fn resume(app: &App) -> Result<Reply, ApiError> {
-    let data = cli::resume_data(&app.deployment).await;
+    let data = app.look().await.document();
     Ok(Reply::json(StatusCode::OK, &json!({"schema_version": 1, "kind": "resume", "data": data})))
 }
 

@@ -1,6 +1,6 @@
 //! What lies on the operator's desk in one azolla, read from its store once.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use azolla_protocol::{
     AzollaId, AzollaType, JournalEntry, Objective, ObjectiveId, ObjectiveStatus, PauseState, ResourceRef,
@@ -12,65 +12,65 @@ use azolla_substrate::{
 use serde_json::{Value, json};
 
 use super::notes::Notes;
-use crate::{cli::log::line, config::AzollaConfig, deployment::Deployment, failure::sentence, home::Look};
+use crate::{cli::line, config::AzollaConfig, failure::sentence, home::Look};
 
 /// One azolla, as the page shows it.
-pub(super) struct Desk {
+pub(crate) struct Desk {
     /// Whose.
-    pub(super) azolla_id: AzollaId,
+    pub(crate) azolla_id: AzollaId,
     /// What was read, or why nothing could be.
-    pub(super) content: Result<Content, String>,
+    pub(crate) content: Result<Content, String>,
 }
 
 /// What the home remembers about an azolla.
 #[derive(Default)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     /// How far the operator has looked.
-    pub(super) look: Option<Look>,
+    pub(crate) look: Option<Look>,
     /// When the operator last let the repository's file count.
-    pub(super) trusted_at: Option<Timestamp>,
+    pub(crate) trusted_at: Option<Timestamp>,
 }
 
 /// What was read.
-pub(super) struct Content {
+pub(crate) struct Content {
     /// What type of azolla it is.
-    pub(super) azolla_type: AzollaType,
+    pub(crate) azolla_type: AzollaType,
     /// The store's time.
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
     /// Open objectives: neither confirmed nor archived.
-    pub(super) open: Vec<StoredObjective>,
+    pub(crate) open: Vec<StoredObjective>,
     /// Their current pause_states.
-    pub(super) pauses: HashMap<ObjectiveId, PauseState>,
+    pub(crate) pauses: HashMap<ObjectiveId, PauseState>,
     /// Workorders under way.
-    pub(super) runs: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
     /// How full the work stream and the desk are.
-    pub(super) stream: StreamState,
+    pub(crate) stream: StreamState,
     /// Notes and what came of them, where there are any to take.
-    pub(super) notes: Option<Notes>,
+    pub(crate) notes: Option<Notes>,
     /// What happened since the last look.
-    pub(super) since: Since,
+    pub(crate) since: Since,
     /// When the operator last let the repository's file count.
-    pub(super) trusted_at: Option<Timestamp>,
+    pub(crate) trusted_at: Option<Timestamp>,
 }
 
 /// A workorder that is created and not yet gated.
-pub(super) struct Run {
+pub(crate) struct Run {
     /// The workorder.
-    pub(super) stored: StoredWorkorder,
+    pub(crate) stored: StoredWorkorder,
     /// Since when somebody works on it; none if nobody does.
-    pub(super) live: bool,
+    pub(crate) live: bool,
 }
 
 /// What happened since the last look.
-pub(super) struct Since {
+pub(crate) struct Since {
     /// When that was; none if there was none.
-    pub(super) looked_at: Option<Timestamp>,
+    pub(crate) looked_at: Option<Timestamp>,
     /// What matters of it, oldest first.
-    pub(super) entries: Vec<JournalEntry>,
+    pub(crate) entries: Vec<JournalEntry>,
     /// Whether there is more of it, further back.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
     /// Where the journal ends now, if that has to be kept: it has moved, or nothing was kept before.
-    pub(super) kept: Option<JournalCursor>,
+    pub(crate) kept: Option<JournalCursor>,
 }
 
 /// More than one page can show. Beyond it the lists are cut, never the counts of the store.
@@ -78,8 +78,12 @@ const LISTED_MAX: u64 = 500;
 
 impl Desk {
     /// Reads one azolla. A store that is away is a line on the page, not its end.
-    pub(super) async fn load(deployment: &Deployment, azolla: &AzollaConfig, mark: Mark) -> Self {
-        let content = match deployment.open_to_look(azolla).await {
+    pub(crate) async fn load(
+        azolla: &AzollaConfig,
+        store: impl Future<Output = anyhow::Result<Arc<dyn SubstrateRead>>>,
+        mark: Mark,
+    ) -> Self {
+        let content = match store.await {
             Ok(store) => Content::read(&*store, azolla.azolla_type, mark)
                 .await
                 .map_err(|error| sentence(&error.into())),
@@ -89,14 +93,14 @@ impl Desk {
     }
 
     /// Returns the mark to keep, if there is a new one.
-    pub(super) fn new_look(&self) -> Option<Look> {
+    pub(crate) fn new_look(&self) -> Option<Look> {
         let content = self.content.as_ref().ok()?;
         let cursor = content.since.kept?;
         Some(Look { cursor: cursor.to_string(), at: content.now })
     }
 
     /// Returns the desk for a program.
-    pub(super) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         let content = match &self.content {
             Ok(content) => content,
             Err(error) => return json!({"azolla_id": self.azolla_id, "unreachable": error}),
@@ -147,17 +151,17 @@ impl Content {
     }
 
     /// Returns the open objectives that stand at `status`.
-    pub(super) fn with_status(&self, status: ObjectiveStatus) -> impl Iterator<Item = &Objective> {
+    pub(crate) fn with_status(&self, status: ObjectiveStatus) -> impl Iterator<Item = &Objective> {
         self.open.iter().map(|stored| &stored.objective).filter(move |objective| objective.status == status)
     }
 
     /// Returns the title of an objective that is on the desk.
-    pub(super) fn title(&self, id: &ObjectiveId) -> Option<&str> {
+    pub(crate) fn title(&self, id: &ObjectiveId) -> Option<&str> {
         Some(&self.objective(id)?.title)
     }
 
     /// Returns an objective that is on the desk.
-    pub(super) fn objective(&self, id: &ObjectiveId) -> Option<&Objective> {
+    pub(crate) fn objective(&self, id: &ObjectiveId) -> Option<&Objective> {
         self.open.iter().map(|stored| &stored.objective).find(|objective| objective.objective_id == *id)
     }
 }

@@ -8,33 +8,33 @@ use azolla_protocol::{
 use azolla_substrate::{DeadlinePause, SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::content::Desk;
 
 /// What was read.
 #[derive(Default)]
-pub(super) struct Notes {
+pub(crate) struct Notes {
     /// Notes that wait for triage.
-    pub(super) pending: u64,
+    pub(crate) pending: u64,
     /// Those of them that were given up.
-    pub(super) held: u64,
+    pub(crate) held: u64,
     /// Candidates that wait for the operator.
-    pub(super) candidates: u64,
+    pub(crate) candidates: u64,
     /// The title of the oldest of them.
-    pub(super) candidate: Option<String>,
+    pub(crate) candidate: Option<String>,
     /// What was pointed at as overdue and not put off since.
-    pub(super) overdue: Vec<Pointed>,
+    pub(crate) overdue: Vec<Pointed>,
     /// The last orientation.
-    pub(super) manifest: Option<SessionManifest>,
+    pub(crate) manifest: Option<SessionManifest>,
     /// What was wrong with its sources.
-    pub(super) remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// A deadline that passed.
-pub(super) struct Pointed {
+pub(crate) struct Pointed {
     /// What was recorded.
-    pub(super) deadline: DeadlinePause,
+    pub(crate) deadline: DeadlinePause,
     /// Whether it still stands by what was last heard; of an azolla of this machine more is known.
-    pub(super) by_hearsay: bool,
+    pub(crate) by_hearsay: bool,
 }
 
 /// How long a deadline of another machine is shown if nothing is heard of it: it may be settled there.
@@ -45,7 +45,7 @@ const LISTED_MAX: u64 = 200;
 
 impl Notes {
     /// Reads them; the cost does not grow with history.
-    pub(super) async fn read(read: &dyn SubstrateRead) -> Result<Self, SubstrateError> {
+    pub(crate) async fn read(read: &dyn SubstrateRead) -> Result<Self, SubstrateError> {
         let pending = read.count_pending_captures().await?;
         let held = read.count_held_captures().await?;
         let mut titles = Vec::new();
@@ -69,7 +69,7 @@ impl Notes {
     }
 
     /// Returns them for a program.
-    pub(super) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         json!({
             "captures_pending": self.pending,
             "captures_held": self.held,
@@ -140,7 +140,7 @@ fn remarks(snapshot: Option<&ContextSnapshot>) -> Vec<String> {
 
 /// Returns what is overdue over all desks: an objective of this machine that moved since is not, unless the day that it
 /// was due is over.
-pub(super) fn still_overdue(desks: &[Desk]) -> impl Iterator<Item = &DeadlinePause> {
+pub(crate) fn still_overdue(desks: &[Desk]) -> impl Iterator<Item = &DeadlinePause> {
     let contents = desks.iter().filter_map(|desk| desk.content.as_ref().ok());
     let all = contents.filter_map(|content| content.notes.as_ref()).flat_map(|notes| &notes.overdue);
     let still = all.filter(move |pointed| {
@@ -162,7 +162,7 @@ fn stands(desk: &Desk, pause: &PauseState) -> bool {
 }
 
 /// Tells whether an objective is overdue.
-pub(super) fn is_overdue(desks: &[Desk], azolla_id: &AzollaId, id: &ObjectiveId) -> bool {
+pub(crate) fn is_overdue(desks: &[Desk], azolla_id: &AzollaId, id: &ObjectiveId) -> bool {
     still_overdue(desks)
         .any(|deadline| deadline.pause.azolla_id == *azolla_id && deadline.pause.objective_id == *id)
 }

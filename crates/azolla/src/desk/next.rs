@@ -4,37 +4,55 @@ use azolla_protocol::{
     AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, due_day, lifecycle,
 };
 use azolla_substrate::DeadlinePause;
+use serde_json::{Value, json};
 
 use super::{
-    desk::{Content, Desk},
+    content::{Content, Desk},
     notes::{self, Notes},
 };
 use crate::cli::actions;
 
 /// One thing for the operator to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Action {
+pub(crate) struct Action {
     /// Where.
-    pub(super) azolla_id: AzollaId,
+    pub(crate) azolla_id: AzollaId,
     /// About what.
-    pub(super) objective_id: ObjectiveId,
+    pub(crate) objective_id: ObjectiveId,
     /// Its title.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What to do, in words.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What to type.
-    pub(super) command: String,
+    pub(crate) command: String,
     /// What to type once that is done, where the first alone does not lead on.
-    pub(super) then: Option<String>,
+    pub(crate) then: Option<String>,
     /// How to get a branch that could not be published, in words.
-    pub(super) by_hand: Option<String>,
+    pub(crate) by_hand: Option<String>,
     /// Whether it passed its gate and completion is not confirmed (S-2).
-    pub(super) unconfirmed: bool,
+    pub(crate) unconfirmed: bool,
     /// Whether it should have moved by now (7.4).
-    pub(super) overdue: bool,
+    pub(crate) overdue: bool,
     /// The day it is due, if one was named.
-    pub(super) due: Option<String>,
+    pub(crate) due: Option<String>,
     rank: (u8, u8, u8),
+}
+
+impl Action {
+    /// Returns it for a program.
+    pub(crate) fn document(&self) -> Value {
+        json!({"azolla_id": self.azolla_id, "objective_id": self.objective_id, "title": self.title,
+               "text": self.text, "command": self.command, "then": self.then, "by_hand": self.by_hand})
+    }
+
+    /// Returns what else there is to know, in words.
+    pub(crate) fn facts(&self) -> Vec<String> {
+        let mut facts = Vec::new();
+        facts.extend(self.unconfirmed.then(|| "awaiting confirmation".to_owned()));
+        facts.extend(self.overdue.then(|| "its time is over".to_owned()));
+        facts.extend(self.due.as_ref().map(|day| format!("due {day}")));
+        facts
+    }
 }
 
 /// What comes before what.
@@ -43,7 +61,7 @@ const STUCK: u8 = 1;
 const YES: u8 = 2;
 
 /// Returns everything that needs the operator, the most important first.
-pub(super) fn actions(desks: &[Desk]) -> Vec<Action> {
+pub(crate) fn actions(desks: &[Desk]) -> Vec<Action> {
     let mut actions: Vec<_> = desks
         .iter()
         .filter_map(|desk| Some((&desk.azolla_id, desk.content.as_ref().ok()?)))

@@ -19,20 +19,20 @@ use crate::{
 
 /// What the page says about spending.
 #[derive(Default)]
-pub(super) struct Spending {
+pub(crate) struct Spending {
     today: Spent,
     /// By azolla: its provider, and what holds that back.
     held: BTreeMap<String, Held>,
 }
 
 /// Work of an azolla that waits.
-pub(super) struct Held {
+pub(crate) struct Held {
     provider: String,
     waiting: Waiting,
 }
 
 /// What the operator can do about it.
-pub(super) enum NextStep {
+pub(crate) enum NextStep {
     /// Type this.
     Type(String),
     /// Edit this.
@@ -41,7 +41,7 @@ pub(super) enum NextStep {
 
 impl Spending {
     /// Reads the account. One that cannot be read is the doctor's to tell: the page does without.
-    pub(super) fn read(home: &Home, deployment: &Deployment) -> Self {
+    pub(crate) fn read(home: &Home, deployment: &Deployment) -> Self {
         let now = SystemClock.now();
         let held = deployment.config.azollas.iter().filter_map(|azolla| {
             let held = deployment.provider_names(azolla).into_iter().find_map(|provider| {
@@ -54,12 +54,12 @@ impl Spending {
     }
 
     /// Returns what holds back the work of an azolla, if anything does.
-    pub(super) fn held(&self, id: &AzollaId) -> Option<&Held> {
+    pub(crate) fn held(&self, id: &AzollaId) -> Option<&Held> {
         self.held.get(id.as_str())
     }
 
     /// Returns the line about today, if anything was spent.
-    pub(super) fn today(&self, caps: &Limits) -> Option<String> {
+    pub(crate) fn today(&self, caps: &Limits) -> Option<String> {
         if self.today == Spent::default() {
             return None;
         }
@@ -86,7 +86,7 @@ impl Spending {
     }
 
     /// Returns the same for a program.
-    pub(super) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         let Spent { runs, ms, tokens, cost_microusd } = self.today;
         let held: Vec<_> = self.held.iter().map(|(id, held)| held.document(id)).collect();
         json!({"today": {"runs": runs, "ms": ms, "tokens": tokens, "cost_microusd": cost_microusd},
@@ -96,7 +96,7 @@ impl Spending {
 
 impl Held {
     /// Returns until when, and why.
-    pub(super) fn until_and_why(&self) -> String {
+    pub(crate) fn until_and_why(&self) -> String {
         let Waiting { reason, until, .. } = &self.waiting;
         let until = day_and_time(*until);
         match self.waiting.why {
@@ -106,7 +106,7 @@ impl Held {
     }
 
     /// Returns the one thing to do about it.
-    pub(super) fn action(&self, deployment: &Deployment) -> NextStep {
+    pub(crate) fn action(&self, deployment: &Deployment) -> NextStep {
         match self.waiting.why {
             Why::Cap(name) => {
                 let file = deployment.place.config.display();

@@ -5,6 +5,7 @@
 
 mod edit;
 mod file;
+mod notify;
 mod peer;
 mod place;
 mod provider;
@@ -22,6 +23,7 @@ pub(crate) use edit::{
     remove_peer, set_provider,
 };
 pub(crate) use file::{read as read_text, write as write_text};
+pub(crate) use notify::{NotifyConfig, QuietHours};
 pub(crate) use peer::{HttpConfig, PeerConfig, TlsFiles};
 pub(crate) use place::{Place, Unsafe};
 pub(crate) use provider::{KeyFrom, ModelApi, Price, ProviderConfig};
@@ -48,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) sandbox: SandboxSettings,
     /// How long objectives may stay as they are, by urgency (7.4).
     pub(crate) deadlines: Deadlines,
+    /// How the operator is told that something waits.
+    pub(crate) notify: NotifyConfig,
 }
 
 /// One azolla of the registry.

@@ -1,7 +1,8 @@
-//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, and how
-//! peers prove who they are.
+//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, how
+//! peers prove who they are, and what the operator has been told of.
 
 mod account;
+mod notices;
 mod peers;
 mod sql;
 
@@ -18,6 +19,7 @@ use azolla_protocol::{AzollaId, Timestamp};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
 pub(crate) use account::{Account, Hold, Spent};
+pub(crate) use notices::{Claim, Delivery};
 pub(crate) use peers::{Exposure, PeerToken};
 
 /// The home store.

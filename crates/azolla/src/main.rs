@@ -9,6 +9,7 @@ mod git;
 mod home;
 mod http;
 mod ledger;
+mod notify;
 mod peers;
 mod screen;
 mod stores;

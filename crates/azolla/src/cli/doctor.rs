@@ -2,6 +2,7 @@
 
 mod look;
 mod net;
+mod notify;
 mod probe;
 
 use std::{path::Path, process::ExitCode, sync::Arc};
@@ -126,6 +127,7 @@ async fn look_at(place: Place, lines: &mut Vec<Line>) -> Option<Deployment> {
         lines.extend(look::provider(&deployment, name, provider));
     }
     lines.extend(look::money(&deployment.config));
+    lines.extend(notify::look(&deployment));
     lines.extend(net::http(&deployment));
     lines.extend(net::peers(&deployment));
     Some(deployment)

@@ -30,6 +30,7 @@ mod up;
 mod verify;
 
 pub(crate) use log::line;
+pub(crate) use progress::draw;
 pub(crate) use text::who;
 
 use std::{

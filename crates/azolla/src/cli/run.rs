@@ -18,7 +18,13 @@ use tokio::sync::watch;
 
 pub(super) use self::{contexts::Contexts, signals::Signals, summary::Tell};
 use super::Which;
-use crate::{config::AzollaConfig, deployment::Deployment, failure::Failure, home::Home};
+use crate::{
+    config::AzollaConfig,
+    deployment::Deployment,
+    failure::Failure,
+    home::Home,
+    notify::{End, Followed, Notifier},
+};
 
 /// Run what is due, in the foreground
 #[derive(Args)]
@@ -87,10 +93,18 @@ async fn run(
         }
     }
     let summary = summary::Summary::begin(&contexts).await?;
+    let notifier = match tell {
+        Tell::All => Some(Notifier::start(deployment, async || followed(&contexts)).await),
+        // Whoever asked sees the end of it.
+        Tell::Failures | Tell::Waits => None,
+    };
     let signals = Signals::stop(stop.clone())?;
     let ended = poll::run(contexts.clone(), until, &stop).await;
-    let interrupted = signals.end();
     drawing.end().await;
+    if let Some(notifier) = notifier {
+        notifier.end(if signals.came() { End::Now } else { End::AfterALook }).await;
+    }
+    let interrupted = signals.end();
     ended?;
     let code = summary.show(deployment, tell).await?;
     // What could not work at all is told last, unless something else did the like.
@@ -103,6 +117,14 @@ async fn run(
         Some(interrupted) if is_work_left(&contexts).await? => ExitCode::from(interrupted as u8),
         _ => code,
     })
+}
+
+/// Returns the azollas that work, as notifications follow them.
+pub(super) fn followed(contexts: &[Arc<WorkerContext>]) -> Vec<Followed> {
+    let follow = |context: &Arc<WorkerContext>| {
+        Followed::new(context.identity.azolla_id.clone(), context.substrate.clone())
+    };
+    contexts.iter().map(follow).collect()
 }
 
 /// Tells whether anything is left that a run would go on with.

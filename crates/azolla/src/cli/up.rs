@@ -7,12 +7,13 @@ use azolla_protocol::WorkerRole;
 use clap::Args;
 use tokio::sync::watch;
 
-use super::run::{Contexts, Signals};
+use super::run::{self, Contexts, Signals};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
     failure::Failure,
     http::{self, App, Listening},
+    notify::{End, Followed, Notifier},
     screen::{FAINT, PLAIN, Page, STRONG},
     stores::Stores,
 };
@@ -87,6 +88,8 @@ impl Up {
                 .into());
         }
         let signals = Signals::stop(stop.clone())?;
+        let notifier =
+            Notifier::start(&deployment, async || followed(&deployment, &contexts, &stores).await).await;
         let served = match listening {
             Some(listening) => {
                 let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
@@ -113,8 +116,9 @@ impl Up {
         if let Some(served) = served {
             let _ = served.await;
         }
-        signals.end();
         drawing.end().await;
+        notifier.end(End::Now).await;
+        signals.end();
         ended?;
         Ok(ExitCode::SUCCESS)
     }
@@ -145,4 +149,19 @@ impl Up {
         page.line(FAINT, "Ctrl-C ends it");
         Ok(page.show()?)
     }
+}
+
+/// Returns every azolla, as notifications follow them: those that work here, and those that only others work for.
+async fn followed(deployment: &Deployment, contexts: &Contexts, stores: &Stores) -> Vec<Followed> {
+    let mut followed = run::followed(&contexts.all);
+    for azolla in &deployment.config.azollas {
+        if followed.iter().any(|known| known.azolla_id == azolla.id) {
+            continue;
+        }
+        // One that cannot be read is left out, as it is of the work.
+        if let Ok(store) = stores.looking(azolla).await {
+            followed.push(Followed::new(azolla.id.clone(), store));
+        }
+    }
+    followed
 }

@@ -2,6 +2,7 @@
 
 mod azolla;
 mod http;
+mod notify;
 mod peer;
 mod provider;
 mod section;
@@ -36,6 +37,7 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
         "caps",
         "sandbox",
         "deadlines",
+        "notify",
     ])?;
     let mut config = Config::default();
     if let Some(section) = file.section("limits")? {
@@ -55,6 +57,9 @@ pub(super) fn config(text: &str) -> Result<Config, Fault> {
     }
     if let Some(section) = file.section("deadlines")? {
         config.deadlines = read_deadlines(&section)?;
+    }
+    if let Some(section) = file.section("notify")? {
+        config.notify = notify::read(&section)?;
     }
     for (name, section) in file.sections("provider")? {
         if name.get_ref() == BUILTIN {

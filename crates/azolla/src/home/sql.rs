@@ -11,7 +11,7 @@ pub(super) const WRITE_VERSION: &str = "user_version";
 pub(super) const JOURNAL: &str = "PRAGMA journal_mode = WAL";
 
 /// How each version is made from the one before it, the first from an empty file.
-pub(super) const STEPS: [&str; 3] = [
+pub(super) const STEPS: [&str; 4] = [
     "
     CREATE TABLE trust (
         repo TEXT PRIMARY KEY,
@@ -74,7 +74,56 @@ pub(super) const STEPS: [&str; 3] = [
         first_at TEXT NOT NULL,
         last_at TEXT NOT NULL
     ) STRICT;",
+    // A notice is claimed before it is sent, so that no two programs send it. `held` is what quiet hours hold back. The
+    // place is how far a journal was looked through. A channel is a way to the operator, and how it last went.
+    "
+    CREATE TABLE notice (
+        azolla_id TEXT NOT NULL,
+        pause_key TEXT NOT NULL,
+        claimed_at TEXT NOT NULL,
+        held TEXT,
+        PRIMARY KEY (azolla_id, pause_key)
+    ) STRICT;
+    CREATE INDEX notice_held ON notice (claimed_at) WHERE held IS NOT NULL;
+    CREATE TABLE notice_place (
+        azolla_id TEXT PRIMARY KEY,
+        cursor TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE notice_channel (
+        channel TEXT PRIMARY KEY,
+        sent_at TEXT,
+        failed_at TEXT,
+        reason TEXT
+    ) STRICT;",
 ];
+
+pub(super) const NOTICE_PLACE: &str = "SELECT cursor FROM notice_place WHERE azolla_id = ?1";
+
+pub(super) const SET_NOTICE_PLACE: &str = "
+    INSERT INTO notice_place (azolla_id, cursor) VALUES (?1, ?2)
+    ON CONFLICT (azolla_id) DO UPDATE SET cursor = excluded.cursor";
+
+/// Whose row it becomes sends it: one that is there is somebody else's, or was sent before.
+pub(super) const CLAIM_NOTICE: &str = "
+    INSERT INTO notice (azolla_id, pause_key, claimed_at, held) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (azolla_id, pause_key) DO NOTHING";
+
+pub(super) const HELD_NOTICES: &str = "
+    SELECT azolla_id, held FROM notice WHERE held IS NOT NULL ORDER BY claimed_at, azolla_id, pause_key";
+
+pub(super) const COUNT_HELD_NOTICES: &str = "SELECT COUNT(*) FROM notice WHERE held IS NOT NULL";
+
+pub(super) const RELEASE_NOTICES: &str = "UPDATE notice SET held = NULL WHERE held IS NOT NULL";
+
+pub(super) const CHANNEL_SENT: &str = "
+    INSERT INTO notice_channel (channel, sent_at) VALUES (?1, ?2)
+    ON CONFLICT (channel) DO UPDATE SET sent_at = excluded.sent_at";
+
+pub(super) const CHANNEL_FAILED: &str = "
+    INSERT INTO notice_channel (channel, failed_at, reason) VALUES (?1, ?2, ?3)
+    ON CONFLICT (channel) DO UPDATE SET failed_at = excluded.failed_at, reason = excluded.reason";
+
+pub(super) const CHANNEL: &str = "SELECT sent_at, failed_at, reason FROM notice_channel WHERE channel = ?1";
 
 pub(super) const PEER_TOKENS: &str = "SELECT azolla_id, hash, made_at FROM peer_token ORDER BY azolla_id";
 

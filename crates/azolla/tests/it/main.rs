@@ -17,6 +17,7 @@ mod kills;
 mod licences;
 mod model_server;
 mod models;
+mod notify;
 mod objectives;
 mod peers;
 mod replay;

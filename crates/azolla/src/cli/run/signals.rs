@@ -43,6 +43,11 @@ impl Signals {
         Ok(Self { task, first })
     }
 
+    /// Tells whether a signal came.
+    pub(crate) fn came(&self) -> bool {
+        self.first.get().is_some()
+    }
+
     /// Stops listening and returns the exit code of the signal that came, if one did.
     pub(crate) fn end(self) -> Option<Code> {
         self.task.abort();

@@ -15,6 +15,7 @@ mod log;
 mod manifest;
 mod objective;
 mod peer;
+mod pr;
 mod progress;
 mod replay;
 mod resume;
@@ -86,6 +87,7 @@ enum Command {
     #[command(alias = "obj")]
     Objective(objective::Objective),
     Review(review::Review),
+    Pr(pr::Pr),
     Run(run::Run),
     Manifest(manifest::Manifest),
     Snooze(snooze::Snooze),
@@ -136,6 +138,7 @@ impl Arguments {
             Some(Command::Manifest(command)) => command.json,
             Some(Command::Objective(command)) => command.asks_for_json(),
             Some(Command::Review(command)) => command.json,
+            Some(Command::Pr(command)) => command.json,
             Some(Command::Log(command)) => command.json,
             Some(Command::Explain(command)) => command.json,
             Some(Command::Replay(command)) => command.json,
@@ -177,6 +180,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Snooze(command)) => command.run(home).await,
         Some(Command::Objective(command)) => command.run(home).await,
         Some(Command::Review(command)) => command.run(home).await,
+        Some(Command::Pr(command)) => command.run(home).await,
         Some(Command::Run(command)) => command.run(home).await,
         Some(Command::Up(command)) => command.run(home).await,
         Some(Command::Log(command)) => command.run(home).await,

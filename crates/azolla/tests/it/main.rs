@@ -20,6 +20,7 @@ mod models;
 mod notify;
 mod objectives;
 mod peers;
+mod pr;
 mod replay;
 mod resume;
 mod runs;

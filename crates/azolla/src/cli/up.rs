@@ -1,6 +1,8 @@
 //! `azolla up`: the roles of all azollas and the HTTP server, until it is stopped.
 
-use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+mod service;
+
+use std::{io::Write, net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
 
 use azolla_control_plane::poll::{self, Until};
 use azolla_protocol::WorkerRole;
@@ -22,7 +24,8 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla up\n  azolla up --listen 127.0.0.1:0          any free port\n  \
                   azolla up --roles runner,gate           only these, where machines share an azolla\n  \
-                  azolla up --roles http                  only the server\n\n\
+                  azolla up --roles http                  only the server\n  \
+                  azolla up --print-service               a systemd unit that keeps it going\n\n\
                   It ends in good order with Ctrl-C or SIGTERM; what was under way is taken up again at the next start.")]
 pub(crate) struct Up {
     /// Where the server listens; otherwise listen of [http], which is 127.0.0.1:7517 if nothing is said.
@@ -33,6 +36,10 @@ pub(crate) struct Up {
     /// deadline-monitor; otherwise all of them.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = part)]
     roles: Vec<Part>,
+
+    /// Print a systemd user unit that runs this, with these options, and do nothing else.
+    #[arg(long)]
+    print_service: bool,
 }
 
 /// Something that runs.
@@ -60,6 +67,11 @@ fn word(role: WorkerRole) -> String {
 
 impl Up {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        if self.print_service {
+            let unit = service::unit(&service::Command::of(home, self.listen, &self.named())?);
+            std::io::stdout().lock().write_all(unit.as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let deployment = Arc::new(Deployment::load(home)?);
         deployment.place.make()?;
         let (stop, stopping) = watch::channel(false);
@@ -125,6 +137,15 @@ impl Up {
 
     fn runs(&self, part: Part) -> bool {
         self.roles.is_empty() || self.roles.contains(&part)
+    }
+
+    /// Returns the parts that were named, by their words.
+    fn named(&self) -> Vec<String> {
+        let name = |part: &Part| match part {
+            Part::Http => "http".to_owned(),
+            Part::Role(role) => word(*role),
+        };
+        self.roles.iter().map(name).collect()
     }
 
     fn show(

@@ -26,6 +26,7 @@ mod resume;
 mod runs;
 mod screens;
 mod server;
+mod service;
 mod setup;
 mod tasks;
 mod tidy;

@@ -15,12 +15,14 @@ use self::next::{By, Change};
 
 mod candidates;
 mod captures;
+mod client;
 mod next;
 mod requests;
 mod standing;
 
 pub use self::{
     candidates::{CandidateRef, Promotion},
+    client::Client,
     requests::Requested,
 };
 
@@ -163,7 +165,8 @@ impl Operator<'_> {
         self.change(id, |was, by| next::block(&was.objective, &blocker_id, reason, kind, by)).await
     }
 
-    /// Resolves one blocker, or all of them. With the last one an objective that is BLOCKED goes to TODO (S-h).
+    /// Resolves one blocker, or all of them. With the last one an objective that is BLOCKED goes to TODO (S-h); one that
+    /// is not stays where it is.
     pub async fn unblock(
         &self,
         id: &ObjectiveId,
@@ -237,9 +240,18 @@ impl Operator<'_> {
         }
     }
 
-    /// Reads, builds, commits; and again if somebody else's commit came in between.
     async fn change(
         &self,
+        id: &ObjectiveId,
+        build: impl Fn(&StoredObjective, &By<'_>) -> Result<Change, OperatorError>,
+    ) -> Result<Objective, OperatorError> {
+        self.change_as(Actor::Operator, id, build).await
+    }
+
+    /// Reads, builds, commits; and again if somebody else's commit came in between.
+    async fn change_as(
+        &self,
+        actor: Actor,
         id: &ObjectiveId,
         build: impl Fn(&StoredObjective, &By<'_>) -> Result<Change, OperatorError>,
     ) -> Result<Objective, OperatorError> {
@@ -259,7 +271,7 @@ impl Operator<'_> {
                 Change::Nothing => return Ok(stored.objective),
             };
             tries += 1;
-            match self.commit(write).await {
+            match self.commit_as(actor, vec![write], None).await {
                 Err(SubstrateError::Changed { .. }) if tries < TRIES_MAX => {}
                 done => return Ok(done.map(|()| next.into_inner())?),
             }
@@ -272,8 +284,17 @@ impl Operator<'_> {
 
     /// Commits writes as one step, with why, where somebody says so.
     async fn commit_all(&self, writes: Vec<Write>, reason: Option<&str>) -> Result<(), SubstrateError> {
+        self.commit_as(Actor::Operator, writes, reason).await
+    }
+
+    async fn commit_as(
+        &self,
+        actor: Actor,
+        writes: Vec<Write>,
+        reason: Option<&str>,
+    ) -> Result<(), SubstrateError> {
         let commit_id = CommitId::from_body(&self.ids.body());
-        let mut commit = writes.into_iter().fold(Commit::new(commit_id, Actor::Operator), Commit::with);
+        let mut commit = writes.into_iter().fold(Commit::new(commit_id, actor), Commit::with);
         if let Some(reason) = reason {
             commit = commit.because(reason);
         }

@@ -1,6 +1,6 @@
 //! The operator's notes: the one door for captures, and what can be done with one by hand (TF-7, S-4).
 
-use azolla_protocol::{CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, OutputId, Validated};
+use azolla_protocol::{Actor, CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, OutputId, Validated};
 use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, Write};
 
 use super::{Operator, OperatorError, TRIES_MAX};
@@ -16,6 +16,15 @@ impl Operator<'_> {
     /// Stores a note, byte for byte, and returns its id. Every surface that takes notes comes through here. A label
     /// says where it came from; it is made one line of at most 200 characters.
     pub async fn capture(&self, note: &[u8], label: &str) -> Result<CaptureId, OperatorError> {
+        self.capture_as(Actor::Operator, note, label).await
+    }
+
+    pub(super) async fn capture_as(
+        &self,
+        actor: Actor,
+        note: &[u8],
+        label: &str,
+    ) -> Result<CaptureId, OperatorError> {
         self.takes_captures()?;
         let text = text_of(note)?;
         for _ in 0..TRIES_MAX {
@@ -30,7 +39,8 @@ impl Operator<'_> {
                 created_at: now,
                 updated_at: now,
             };
-            match self.commit(Write::InsertCapture(Validated::new(capture)?)).await {
+            let write = Write::InsertCapture(Validated::new(capture)?);
+            match self.commit_as(actor, vec![write], None).await {
                 // Somebody has that id already: an id is never given twice (T37).
                 Err(taken) if taken.is_refused_by("A-2") => {}
                 done => return Ok(done.map(|()| capture_id)?),

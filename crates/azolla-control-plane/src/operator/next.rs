@@ -20,6 +20,9 @@ const FEEDBACKS_MAX: usize = 20;
 /// The most characters of a reason.
 const REASON_CHARS_MAX: usize = 10_000;
 
+/// The most open blockers that others can add to.
+const REPORTED_MAX: usize = 20;
+
 /// Who takes a step, when, and where.
 pub(super) struct By<'a> {
     pub(super) who: &'a str,
@@ -148,17 +151,51 @@ pub(super) fn block(
     Ok(Change::Step(ObjectiveStep::Block, next))
 }
 
-/// S-h, by resolving what is in the way.
+/// What somebody else says is in the way: one more open blocker, and nothing else. The Scheduler and the gate hold the
+/// objective up by it (S-d, S-f), and the operator alone resolves it. Said twice, it is there once.
+pub(super) fn report(
+    was: &Objective,
+    blocker_id: &BlockerId,
+    reason: &str,
+    kind: BlockerKind,
+    by: &By<'_>,
+) -> Next {
+    text_within("a reason", reason, REASON_CHARS_MAX)?;
+    may_change(was)?;
+    let id = &was.objective_id;
+    if was.objective_type == ObjectiveType::Standing {
+        return refused(format!("objective {id} is STANDING; a blocker needs a TICKET"), None);
+    }
+    if was.status == ObjectiveStatus::Done {
+        let what = format!("objective {id} is DONE; a blocker needs NEW, TODO, IN_PROGRESS or BLOCKED");
+        return refused(what, hint(was, "report"));
+    }
+    let mut open = was.blocked_on.iter().filter(|blocker| !blocker.resolved);
+    if open.clone().any(|blocker| blocker.description == reason && blocker.kind == kind) {
+        return Ok(Change::Nothing);
+    }
+    if open.nth(REPORTED_MAX - 1).is_some() {
+        let what = format!("objective {id} has {REPORTED_MAX} open blockers already");
+        return refused(what, Some(command("show", id)));
+    }
+    let mut next = changed(was, by);
+    let (blocker_id, description) = (blocker_id.clone(), reason.to_owned());
+    next.blocked_on.push(BlockerRef { blocker_id, kind, description, resolved: false });
+    Ok(Change::Edit(next))
+}
+
+/// S-h, by resolving what is in the way. What holds up an objective that is not BLOCKED yet is resolved where it stands.
 pub(super) fn unblock(was: &Objective, blocker: Option<&BlockerId>, by: &By<'_>) -> Next {
-    let running = is_running(was) && has_open_blocker(was);
+    let is_ahead = matches!(was.status, ObjectiveStatus::New | ObjectiveStatus::Todo) || is_running(was);
+    let in_place = is_ahead && has_open_blocker(was);
     let mut next =
-        if running { changed(was, by) } else { begin(was, "unblock", ObjectiveStep::Unblock, by)? };
+        if in_place { changed(was, by) } else { begin(was, "unblock", ObjectiveStep::Unblock, by)? };
     may_change(was)?;
     match blocker {
         Some(id) => resolve_one(&mut next, id)?,
         None => next.blocked_on.iter_mut().for_each(|blocker| blocker.resolved = true),
     }
-    if running {
+    if in_place {
         return Ok(Change::Edit(next));
     }
     if let Some(open) = next.blocked_on.iter().find(|blocker| !blocker.resolved) {

@@ -354,6 +354,48 @@ fn sk_a_block_names_its_reason() {
     assert_eq!(resumed, Objective { blocked_on: vec![blocker(true)], ..next });
 }
 
+/// What a client reports is one more open blocker, wherever the objective stands; nothing else of it changes.
+#[test]
+fn sd_sf_a_reported_blocker_moves_no_objective() {
+    let id = BlockerId::new("blk-fresh").unwrap();
+    let told = |was: &Objective, reason: &str| report(was, &id, reason, BlockerKind::UserInput, &by());
+    let open = |resolved| BlockerRef {
+        blocker_id: id.clone(),
+        kind: BlockerKind::UserInput,
+        description: "which currency?".into(),
+        resolved,
+    };
+    for status in
+        [ObjectiveStatus::New, ObjectiveStatus::Todo, ObjectiveStatus::InProgress, ObjectiveStatus::Blocked]
+    {
+        let was = at(status);
+        let next = edited(told(&was, "which currency?"));
+        let mut blocked_on = was.blocked_on.clone();
+        blocked_on.push(open(false));
+        assert_eq!(next, Objective { blocked_on, updated_at: by().now, ..was });
+        // Said again, it is there once; said by the operator to be settled, it is open no longer.
+        assert!(matches!(told(&next, "which currency?"), Ok(Change::Nothing)));
+        if status != ObjectiveStatus::Blocked {
+            let settled = edited(unblock(&next, None, &by()));
+            assert_eq!((settled.status, settled.blocked_on.last()), (status, Some(&open(true))));
+            assert_eq!(settled.metadata, next.metadata);
+        }
+    }
+    assert_eq!(
+        refusal(told(&at(ObjectiveStatus::Done), "why")),
+        "objective obj-7 is DONE; a blocker needs NEW, TODO, IN_PROGRESS or BLOCKED\nhint: azolla review obj-7"
+    );
+    assert_eq!(refusal(told(&at(ObjectiveStatus::New), " ")), "a reason is needed");
+    let long = "x".repeat(10_001);
+    assert_eq!(refusal(told(&at(ObjectiveStatus::New), &long)), "a reason has at most 10000 characters");
+    let mut was = at(ObjectiveStatus::Todo);
+    for number in 0..20 {
+        was = edited(told(&was, &format!("reason {number}")));
+    }
+    let full = "objective obj-7 has 20 open blockers already\nhint: azolla objective show obj-7";
+    assert_eq!(refusal(told(&was, "one more")), full);
+}
+
 #[test]
 fn sh_a_blocker_of_the_machine_has_the_objectives_body_in_its_id() {
     let objective = ObjectiveId::new("obj-7").unwrap();

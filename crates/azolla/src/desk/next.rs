@@ -206,8 +206,13 @@ fn needed(
                 format!("azolla objective edit {id} --criteria \"what has to hold when it is done\"");
             one(YES, "Say when it is done", command)
         }
-        ObjectiveStatus::New if lifecycle::has_open_blocker(objective) => {
-            one(YES, "See what it waits for", format!("azolla objective show {id}"))
+        ObjectiveStatus::New | ObjectiveStatus::Todo if lifecycle::has_open_blocker(objective) => {
+            Some(Needed {
+                kind: YES,
+                text: "See what it waits for".to_owned(),
+                command: format!("azolla objective show {id}"),
+                then: Some(format!("azolla objective unblock {id}")),
+            })
         }
         ObjectiveStatus::New => one(YES, "Let it run", format!("azolla objective approve {id}")),
         ObjectiveStatus::Todo | ObjectiveStatus::InProgress => None,

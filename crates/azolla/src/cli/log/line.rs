@@ -29,6 +29,7 @@ pub(crate) fn matters(entry: &JournalEntry, azolla_type: AzollaType) -> bool {
 pub(crate) fn words(entry: &JournalEntry, azolla_type: AzollaType) -> String {
     let by = match entry.actor {
         Actor::Operator => ", by you",
+        Actor::Client => ", by an agent",
         _ => "",
     };
     if let Some(what) = of_notes(entry) {

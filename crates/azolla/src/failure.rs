@@ -146,6 +146,12 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     in_words(error).text
 }
 
+/// Returns an error for a screen that is not a terminal's: its kind, what happened, and what helps.
+pub(crate) fn told(error: &anyhow::Error) -> (Code, String, Option<String>) {
+    let Words { code, text, hint } = in_words(error);
+    (code, text, hint)
+}
+
 /// Prints what is wrong with a command line, which may hold anything (T22).
 pub(crate) fn misused(error: &clap::Error, told: Told) -> ExitCode {
     let text = plain_lines(&error.to_string());

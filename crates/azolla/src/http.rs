@@ -7,6 +7,7 @@ mod app;
 mod front;
 mod listen;
 mod log;
+mod mcp;
 mod metrics;
 mod openapi;
 mod operation;
@@ -19,5 +20,6 @@ mod serve;
 
 pub(crate) use app::App;
 pub(crate) use listen::{Listening, bind};
+pub(crate) use operator::objective_page;
 pub(crate) use replay::WINDOW_MS as QUERY_WINDOW_MS;
 pub(crate) use serve::serve;

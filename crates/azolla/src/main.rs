@@ -9,6 +9,7 @@ mod git;
 mod home;
 mod http;
 mod ledger;
+mod mcp;
 mod notify;
 mod peers;
 mod screen;

@@ -11,6 +11,7 @@ use crate::{
     deployment::Deployment,
     failure::{Code, Failure},
     screen::remark,
+    stores::Stores,
 };
 
 /// A part of an id, as typed.
@@ -68,8 +69,18 @@ pub(crate) async fn objective(
     named: Option<&AzollaId>,
     part: &IdPart,
 ) -> anyhow::Result<Found> {
+    objective_in(deployment, None, named, part).await
+}
+
+/// The same, in stores that are open already, if any are.
+pub(crate) async fn objective_in(
+    deployment: &Deployment,
+    kept: Option<&Stores>,
+    named: Option<&AzollaId>,
+    part: &IdPart,
+) -> anyhow::Result<Found> {
     let mut matches = Vec::new();
-    let (open, closed) = stores(deployment, named).await?;
+    let (open, closed) = stores(deployment, kept, named).await?;
     for (azolla, store) in open {
         // A whole id is looked up; only a part has to be compared with all of them.
         if let Ok(id) = ObjectiveId::new(part.0.clone())
@@ -101,11 +112,16 @@ pub(crate) async fn objective(
 /// Opens the stores that an id may be in; and one error of those that cannot be opened, for when it is in none.
 async fn stores<'a>(
     deployment: &'a Deployment,
+    kept: Option<&Stores>,
     named: Option<&AzollaId>,
 ) -> anyhow::Result<(Vec<(&'a AzollaConfig, Arc<dyn Substrate>)>, Option<anyhow::Error>)> {
     let (mut open, mut closed) = (Vec::new(), None);
     for azolla in deployment.candidates(named)? {
-        match deployment.open(azolla).await {
+        let opened = match kept {
+            Some(kept) => kept.whole(azolla).await,
+            None => deployment.open(azolla).await,
+        };
+        match opened {
             Ok(store) => open.push((azolla, store)),
             Err(error) => closed = Some(error),
         }
@@ -120,11 +136,21 @@ pub(crate) async fn workorder(
     named: Option<&AzollaId>,
     part: &IdPart,
 ) -> anyhow::Result<(Found, Option<WorkOrderId>)> {
+    workorder_in(deployment, None, named, part).await
+}
+
+/// The same, in stores that are open already, if any are.
+pub(crate) async fn workorder_in(
+    deployment: &Deployment,
+    kept: Option<&Stores>,
+    named: Option<&AzollaId>,
+    part: &IdPart,
+) -> anyhow::Result<(Found, Option<WorkOrderId>)> {
     let not_found = if KINDS.iter().any(|kind| part.0.starts_with(kind)) {
         let what = format!("there is no run {}", part.0);
         Failure::not_found(what).hint("azolla objective show ID lists the runs of an objective").into()
     } else {
-        match objective(deployment, named, part).await {
+        match objective_in(deployment, kept, named, part).await {
             Ok(found) => return Ok((found, None)),
             // The end of a run's id is the end of no objective's.
             Err(error) if is_not_found(&error) => error,
@@ -134,7 +160,7 @@ pub(crate) async fn workorder(
     let whole = KINDS.iter().find_map(|kind| part.0.strip_prefix(kind));
     let whole = whole.and_then(|body| WorkOrderId::new(format!("wo-{body}")).ok());
     let mut matches = Vec::new();
-    let (open, closed) = stores(deployment, named).await?;
+    let (open, closed) = stores(deployment, kept, named).await?;
     for (azolla, store) in open {
         // A whole id is looked up: that of a triage or an orientation has nothing of its objective's in it.
         if let Some(id) = &whole

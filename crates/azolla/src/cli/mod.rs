@@ -13,6 +13,7 @@ mod init;
 mod limits;
 mod log;
 mod manifest;
+mod mcp;
 mod objective;
 mod peer;
 mod pr;
@@ -30,7 +31,9 @@ mod trust;
 mod up;
 mod verify;
 
+pub(crate) use id::{Found, IdPart, objective_in as find_objective, workorder_in as find_workorder};
 pub(crate) use log::line;
+pub(crate) use objective::check_title;
 pub(crate) use progress::draw;
 pub(crate) use text::who;
 
@@ -97,6 +100,7 @@ enum Command {
     Replay(replay::Replay),
     Trust(trust::Trust),
     Peer(peer::Peer),
+    Mcp(mcp::Mcp),
     Limits(limits::Limits),
     Verify(verify::Verify),
     Export(export::Export),
@@ -116,6 +120,7 @@ impl Arguments {
                 Some(
                     Command::Run(_)
                         | Command::Up(_)
+                        | Command::Mcp(_)
                         | Command::Demo(_)
                         | Command::Replay(_)
                         | Command::Export(_)
@@ -153,6 +158,7 @@ impl Arguments {
                 | Command::Snooze(_)
                 | Command::Run(_)
                 | Command::Up(_)
+                | Command::Mcp(_)
                 | Command::Export(_)
                 | Command::Import(_)
                 | Command::Demo(_),
@@ -188,6 +194,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Replay(command)) => command.run(home).await,
         Some(Command::Trust(command)) => command.run(home).await,
         Some(Command::Peer(command)) => command.run(home),
+        Some(Command::Mcp(command)) => command.run(home).await,
         Some(Command::Limits(command)) => command.run(home),
         Some(Command::Verify(command)) => command.run(home).await,
         Some(Command::Export(command)) => command.run(home).await,

@@ -160,6 +160,8 @@ impl Up {
             page.add(PLAIN, "listens at ").line(STRONG, &listening.url());
             let token = deployment.place.operator_token();
             page.add(PLAIN, "operator's token in ").line(FAINT, &token.display().to_string());
+            let token = deployment.place.mcp_token();
+            page.add(PLAIN, "agents (MCP) at /mcp, token in ").line(FAINT, &token.display().to_string());
         }
         for context in &contexts.all {
             let own = context.identity.azolla_type.blueprint().workers;

@@ -86,6 +86,11 @@ impl Place {
         self.data.join("operator.token")
     }
 
+    /// Returns the file of the token that MCP clients show. It is not the operator's: whoever has that one approves.
+    pub(crate) fn mcp_token(&self) -> PathBuf {
+        self.data.join("mcp.token")
+    }
+
     /// Returns the file of the token that a peer is asked with, where the operator named no other.
     pub(crate) fn peer_token(&self, id: &azolla_protocol::AzollaId) -> PathBuf {
         self.data.join("peers").join(format!("{id}.token"))

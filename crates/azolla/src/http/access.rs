@@ -50,15 +50,26 @@ pub(super) async fn check(
         Access::OperatorOrHere if token.is_none() && is_here(headers, remote) => Some(Caller::Anybody),
         Access::OperatorOrHere => is_operator(app, token).then_some(Caller::Operator),
     };
-    proved.ok_or_else(|| {
-        let (label, whose) = match access {
-            Access::Peer => ("peer", "a peer"),
-            Access::Open | Access::Operator | Access::OperatorOrHere => ("operator", "the operator"),
-        };
-        app.metrics.count(Counter::Unauthorized, label);
-        app.log.line(Kind::Unauthorized, &format!("refused {remote}: it showed no token of {whose}"));
-        ApiError::unauthorized()
+    proved.ok_or_else(|| match access {
+        Access::Peer => refuse(app, remote, "peer", "a peer"),
+        Access::Open | Access::Operator | Access::OperatorOrHere => {
+            refuse(app, remote, "operator", "the operator")
+        }
     })
+}
+
+/// Refuses who is no MCP client. The operator's token is none: an agent has no use for it, and must not hold it.
+pub(super) fn check_mcp(app: &App, headers: &HeaderMap, remote: IpAddr) -> Result<(), ApiError> {
+    match bearer(headers) {
+        Some(token) if app.mcp.token.is(&token) => Ok(()),
+        _ => Err(refuse(app, remote, "mcp", "MCP clients")),
+    }
+}
+
+fn refuse(app: &App, remote: IpAddr, label: &'static str, whose: &str) -> ApiError {
+    app.metrics.count(Counter::Unauthorized, label);
+    app.log.line(Kind::Unauthorized, &format!("refused {remote}: it showed no token of {whose}"));
+    ApiError::unauthorized()
 }
 
 fn is_operator(app: &App, token: Option<TokenHash>) -> bool {

@@ -13,6 +13,7 @@ use super::{
     answer::ApiError,
     front::Hosts,
     log::{Kind, Log},
+    mcp::Mcp,
     metrics::Metrics,
     replay::Replay,
 };
@@ -32,10 +33,11 @@ pub(crate) struct App {
     pub(super) deployment: Arc<Deployment>,
     pub(super) stores: Arc<Stores>,
     pub(super) operator: TokenHash,
+    pub(super) mcp: Mcp,
     pub(super) hosts: Hosts,
     pub(super) metrics: Metrics,
     pub(super) replay: Replay,
-    pub(super) log: Log,
+    pub(super) log: Arc<Log>,
     pub(super) ids: SystemIds,
     pub(super) clock: Arc<dyn Clock>,
     who: String,
@@ -44,7 +46,8 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// Puts the parts together for a server that listens at `address`. The operator's token is made if there is none.
+    /// Puts the parts together for a server that listens at `address`. The operator's token and
+    /// that of MCP clients are made if there are none.
     pub(crate) fn new(
         deployment: Arc<Deployment>,
         stores: Arc<Stores>,
@@ -52,15 +55,18 @@ impl App {
         encrypted: bool,
     ) -> anyhow::Result<Self> {
         let operator = Token::in_file(&deployment.place.operator_token())?.hash();
+        let log = Arc::new(Log::default());
+        let mcp = Mcp::new(&deployment, &stores, &log)?;
         let home = Arc::new(Mutex::new(Home::open(&deployment.place.home_store())?));
         let hosts = Hosts::new(&deployment.config.http.hosts, address, encrypted);
         Ok(Self {
             stores,
             operator,
+            mcp,
             hosts,
             metrics: Metrics::default(),
             replay: Replay::default(),
-            log: Log::default(),
+            log,
             ids: SystemIds::default(),
             clock: Arc::new(SystemClock),
             who: cli::who(),

@@ -115,7 +115,8 @@ pub(super) async fn objective(app: &App, call: &Call) -> Result<Reply, ApiError>
     Ok(Reply::json(StatusCode::OK, &page.ok_or_else(missing)?))
 }
 
-async fn objective_page(
+/// Returns an objective with its current pause_state and a page of its runs; none if there is no such objective.
+pub(crate) async fn objective_page(
     read: &dyn SubstrateRead,
     id: &ObjectiveId,
     before: Option<&RunId>,

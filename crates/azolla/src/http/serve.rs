@@ -13,7 +13,7 @@ use axum::{
     http::{HeaderMap, Method, header},
     middleware::from_fn_with_state,
     response::{IntoResponse, Response},
-    routing::{MethodFilter, on},
+    routing::{MethodFilter, on, post},
 };
 use hyper::server::conn::http1;
 use hyper_util::{
@@ -35,7 +35,7 @@ use super::{
     front,
     listen::Listening,
     log::Kind,
-    openapi,
+    mcp, openapi,
     operation::{BodyFacts, Operation},
     operator, peer,
     places::{Places, Share},
@@ -58,7 +58,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
 /// Where a request comes from.
 #[derive(Clone, Copy)]
-struct Remote(IpAddr);
+pub(super) struct Remote(pub(super) IpAddr);
 
 /// Answers until it is asked to stop; what is under way then is answered still.
 pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
@@ -132,7 +132,7 @@ where
     }
 }
 
-/// Makes the router from the table of operations, and from nothing else.
+/// Makes the router from the table of operations, and the one path that speaks MCP.
 fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
     for operation in Operation::ALL {
@@ -150,6 +150,7 @@ fn router(app: &Arc<App>) -> Router {
         router = router.route(facts.path, on(filter, answer));
     }
     router
+        .route(mcp::PATH, post(mcp::answer))
         .fallback(async || ApiError::not_found("there is no such path; see /openapi.json"))
         .method_not_allowed_fallback(async || -> Response { ApiError::method().into_response() })
         .layer(from_fn_with_state(app.clone(), front::pass))

@@ -15,6 +15,7 @@ mod doctor;
 mod http;
 mod kills;
 mod licences;
+mod mcp;
 mod model_server;
 mod models;
 mod notify;

@@ -110,7 +110,7 @@ async fn step<T, E: Into<anyhow::Error>>(
 }
 
 /// Refuses a title that no objective can have.
-pub(super) fn check_title(title: &str) -> Result<(), Failure> {
+pub(crate) fn check_title(title: &str) -> Result<(), Failure> {
     /// As the objective's schema has it.
     const CHARS_MAX: usize = 500;
     if title.trim().is_empty() {

@@ -1,0 +1,115 @@
+//! Answers have a size: a client puts them into a prompt. What is left out is named, never dropped silently.
+
+use serde_json::Value;
+
+/// The most bytes of an answer, as JSON.
+pub(super) const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of the longest text and things of the longest list, tried in this order until the answer fits.
+const STEPS: [(usize, usize); 6] = [(8_192, 100), (4_096, 50), (2_048, 25), (1_024, 20), (512, 10), (256, 5)];
+
+/// Returns a document that fits, and what of it was left out, each by its path.
+pub(super) fn fit(document: &Value, bytes_max: usize) -> (Value, Vec<String>) {
+    for (text, list) in STEPS {
+        let mut left_out = Vec::new();
+        let cut = cut(document, text, list, "", &mut left_out);
+        // What was left out is listed too, and a document of many long texts makes a long list.
+        left_out.truncate(list);
+        let listed: usize = left_out.iter().map(|line| line.len() + 4).sum();
+        if bytes(&cut) + listed <= bytes_max {
+            return (cut, left_out);
+        }
+    }
+    (Value::Null, vec!["all of it: it is too large to be shown here".to_owned()])
+}
+
+/// Returns how many bytes a document has as JSON.
+pub(super) fn bytes(document: &Value) -> usize {
+    document.to_string().len()
+}
+
+/// Returns the longest beginning of a text that has at most so many bytes as JSON, however many of its characters have to
+/// be escaped.
+pub(super) fn beginning(text: &str, bytes_max: usize) -> &str {
+    let mut used = 0;
+    for (at, c) in text.char_indices() {
+        used += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            c if c < ' ' => 6,
+            c => c.len_utf8(),
+        };
+        if used > bytes_max {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+fn cut(value: &Value, text: usize, list: usize, path: &str, left_out: &mut Vec<String>) -> Value {
+    match value {
+        Value::String(whole) => {
+            let kept = beginning(whole, text);
+            if kept.len() < whole.len() {
+                left_out.push(format!("{path}: {} more bytes", whole.len() - kept.len()));
+                return format!("{kept}…").into();
+            }
+            value.clone()
+        }
+        Value::Array(items) => {
+            if items.len() > list {
+                left_out.push(format!("{path}: {} more", items.len() - list));
+            }
+            let kept = items.iter().take(list).enumerate();
+            kept.map(|(at, item)| cut(item, text, list, &format!("{path}[{at}]"), left_out)).collect()
+        }
+        Value::Object(fields) => {
+            let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            let kept = fields.iter();
+            kept.map(|(key, field)| (key.clone(), cut(field, text, list, &below(key), left_out))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_fits_stays_as_it_is() {
+        let document = json!({"a": "text", "b": [1, null, {"c": true}]});
+        assert_eq!(fit(&document, ANSWER_BYTES_MAX), (document, vec![]));
+    }
+
+    #[test]
+    fn what_is_left_out_is_named() {
+        let document = json!({"a": {"b": "x".repeat(10_000)}, "c": vec![1; 150]});
+        let (kept, left_out) = fit(&document, ANSWER_BYTES_MAX);
+        assert_eq!(left_out, ["a.b: 1808 more bytes", "c: 50 more"]);
+        assert_eq!(kept["a"]["b"], format!("{}…", "x".repeat(8_192)));
+        assert_eq!(kept["c"].as_array().unwrap().len(), 100);
+    }
+
+    #[test]
+    fn a_document_of_any_size_fits() {
+        for text in ["x", "\u{1}", "\"", "é", "\u{1f642}"] {
+            let many: Vec<_> = (0..200).map(|_| text.repeat(100_000)).collect();
+            let (kept, left_out) = fit(&json!({"many": many}), ANSWER_BYTES_MAX);
+            let listed: usize = left_out.iter().map(|line| line.len() + 4).sum();
+            assert!(bytes(&kept) + listed <= ANSWER_BYTES_MAX, "{text:?}: {}", bytes(&kept));
+            assert!(!left_out.is_empty());
+        }
+        let deep = (0..9).fold(json!("x"), |deep, _| json!([deep.clone(), deep.clone(), deep.clone(), deep]));
+        assert_eq!(fit(&deep, 1_000).0, Value::Null);
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters_by_what_it_takes_as_json() {
+        for (text, kept) in [("abcdef", "abcd"), ("a\nbcd", "a\nb"), ("\u{1}a", ""), ("aéé", "aé"), ("", "")]
+        {
+            assert_eq!(beginning(text, 4), kept, "{text:?}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! `azolla mcp`: what a client gets on stdout, byte by byte, and what it can and cannot do.
 
 mod http;
+mod install;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},

@@ -1,5 +1,6 @@
 //! `azolla mcp`: what a client gets on stdout, byte by byte, and what it can and cannot do.
 
+mod foreign;
 mod http;
 mod install;
 

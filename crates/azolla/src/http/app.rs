@@ -19,6 +19,7 @@ use super::{
 use crate::{
     cli,
     config::AzollaConfig,
+    dashboard::Sessions,
     deployment::Deployment,
     desk::{Look, Remembered},
     failure::sentence,
@@ -29,15 +30,16 @@ use crate::{
 
 /// The parts that requests are answered from.
 pub(crate) struct App {
-    pub(super) deployment: Arc<Deployment>,
-    pub(super) stores: Arc<Stores>,
-    pub(super) operator: TokenHash,
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) stores: Arc<Stores>,
+    pub(crate) operator: TokenHash,
     pub(super) hosts: Hosts,
     pub(super) metrics: Metrics,
     pub(super) replay: Replay,
     pub(super) log: Log,
     pub(super) ids: SystemIds,
     pub(super) clock: Arc<dyn Clock>,
+    pub(crate) sessions: Sessions,
     who: String,
     /// Whoever reads it waits for the one before: a crowd without tokens takes one thread, not all.
     home: Arc<Mutex<Home>>,
@@ -63,6 +65,7 @@ impl App {
             log: Log::default(),
             ids: SystemIds::default(),
             clock: Arc::new(SystemClock),
+            sessions: Sessions::default(),
             who: cli::who(),
             home,
             deployment,
@@ -106,7 +109,7 @@ impl App {
     }
 
     /// Returns the operator at an azolla: the same steps as on the command line.
-    pub(super) fn operator_at<'a>(
+    pub(crate) fn operator_at<'a>(
         &'a self,
         substrate: &'a dyn Substrate,
         identity: &'a Identity,

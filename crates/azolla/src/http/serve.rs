@@ -40,6 +40,7 @@ use super::{
     operator, peer,
     places::{Places, Share},
 };
+use crate::dashboard;
 
 /// How long the head of a request may take, also of the next one on a connection that was kept.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
@@ -150,6 +151,7 @@ fn router(app: &Arc<App>) -> Router {
         router = router.route(facts.path, on(filter, answer));
     }
     router
+        .merge(dashboard::routes())
         .fallback(async || ApiError::not_found("there is no such path; see /openapi.json"))
         .method_not_allowed_fallback(async || -> Response { ApiError::method().into_response() })
         .layer(from_fn_with_state(app.clone(), front::pass))

@@ -1,0 +1,144 @@
+//! The dashboard: the operator's desk in a browser. Pages are written here, on the server, and work without a script;
+//! what a page lets the operator do goes through the same steps as the command line (`acts`).
+
+mod act;
+mod form;
+mod frame;
+mod pages;
+mod session;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{RawPathParams, Request, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use maud::Markup;
+
+pub(crate) use self::session::Sessions;
+use self::{
+    frame::{Frame, Tab},
+    session::Session,
+};
+use crate::http::App;
+
+/// What a browser may do with a page: what comes from this server, and nothing inside the page itself (T23).
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+const STYLE: &str = include_str!("dashboard/assets/style.css");
+const SCRIPT: &str = include_str!("dashboard/assets/script.js");
+
+/// One page: its path, where it stands among the others, and what shows it.
+struct PageRoute {
+    path: &'static str,
+    show: for<'a> fn(&'a Ask<'a>) -> futures_util::future::BoxFuture<'a, Result<Shown, PageError>>,
+}
+
+/// Every page.
+const PAGES: [PageRoute; 1] = [PageRoute { path: "/", show: |ask| Box::pin(pages::home::show(ask)) }];
+
+/// A request for a page, by the operator.
+pub(crate) struct Ask<'a> {
+    pub(crate) app: &'a App,
+    pub(crate) session: &'a Session,
+    parameters: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+}
+
+impl Ask<'_> {
+    /// Returns a part of the path, as an id.
+    #[expect(dead_code, reason = "the pages that follow are about something")]
+    pub(crate) fn id<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &self,
+        name: &str,
+    ) -> Result<T, PageError> {
+        let found = self.parameters.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
+        found.unwrap_or_default().parse().map_err(|error: T::Err| PageError::Missing(error.to_string()))
+    }
+
+    /// Returns a value of the query string.
+    pub(crate) fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A page that was put together.
+pub(crate) struct Shown {
+    pub(crate) title: String,
+    pub(crate) tab: Tab,
+    pub(crate) main: Markup,
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PageError {
+    /// There is no such thing.
+    #[error("{0}")]
+    Missing(String),
+    /// A store does not answer; what it is stays in our own log.
+    #[error("{0}")]
+    Away(String),
+}
+
+impl PageError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Missing(_) => StatusCode::NOT_FOUND,
+            Self::Away(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+}
+
+/// Returns the routes of the dashboard.
+pub(crate) fn routes() -> Router<Arc<App>> {
+    let mut router = Router::new()
+        .route("/act", post(act::take))
+        .route("/login", get(session::ask).post(session::log_in))
+        .route("/logout", post(session::log_out))
+        .route("/style.css", get(async || asset("text/css; charset=utf-8", STYLE)))
+        .route("/script.js", get(async || asset("text/javascript; charset=utf-8", SCRIPT)));
+    for PageRoute { path, show } in PAGES {
+        let answer = move |State(app): State<Arc<App>>, parameters: RawPathParams, request: Request| async move {
+            let Some(session) = app.sessions.of(request.headers()) else {
+                return session::to_log_in(request.uri());
+            };
+            let query = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
+            let ask = Ask {
+                app: &app,
+                session: &session,
+                parameters: parameters
+                    .iter()
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect(),
+                query: query.into_owned().collect(),
+            };
+            let shown = show(&ask).await;
+            let (status, shown) = match shown {
+                Ok(shown) => (StatusCode::OK, shown),
+                Err(error) => (error.status(), frame::sorry(&error)),
+            };
+            html(status, frame::page(&Frame { session: &session, said: ask.query("said") }, shown))
+        };
+        router = router.route(path, get(answer));
+    }
+    router
+}
+
+/// Returns a page as an answer, with what a browser may do with it.
+fn html(status: StatusCode, page: Markup) -> Response {
+    let mut response = Response::new(Body::from(page.into_string()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response
+}
+
+fn asset(content_type: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, content_type)], text).into_response()
+}

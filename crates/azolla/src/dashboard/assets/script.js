@@ -1,0 +1,2 @@
+// What the pages do beyond HTML: nothing yet that they need.
+"use strict";

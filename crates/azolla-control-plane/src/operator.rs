@@ -13,6 +13,7 @@ use azolla_substrate::{
 
 use self::next::{By, Change};
 
+mod allowed;
 mod candidates;
 mod captures;
 mod next;
@@ -20,6 +21,7 @@ mod requests;
 mod standing;
 
 pub use self::{
+    allowed::{OperatorStep, allowed},
     candidates::{CandidateRef, Promotion},
     requests::Requested,
 };

@@ -1,5 +1,6 @@
 //! The `azolla` program: reads the command line and answers with an exit code.
 
+mod acts;
 mod cli;
 mod config;
 mod dashboard;

@@ -7,7 +7,7 @@ mod doctor;
 mod editor;
 mod explain;
 mod export;
-mod id;
+pub(crate) mod id;
 mod import;
 mod init;
 mod limits;
@@ -23,6 +23,7 @@ mod run;
 mod schema;
 mod snooze;
 mod store;
+mod tell;
 mod text;
 mod triage;
 mod trust;
@@ -30,7 +31,8 @@ mod up;
 mod verify;
 
 pub(crate) use log::line;
-pub(crate) use text::who;
+use tell::{tell, tell_made};
+pub(crate) use text::{quoted, who};
 
 use std::{
     path::{Path, PathBuf},

@@ -2,9 +2,12 @@
 //! what a page lets the operator do goes through the same steps as the command line (`acts`).
 
 mod act;
+mod diff;
 mod form;
 mod frame;
 mod pages;
+mod part;
+mod plot;
 mod session;
 
 use std::sync::Arc;
@@ -32,6 +35,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; i
 
 const STYLE: &str = include_str!("dashboard/assets/style.css");
 const SCRIPT: &str = include_str!("dashboard/assets/script.js");
+const ICON: &str = include_str!("dashboard/assets/icon.svg");
 
 /// One page: its path, where it stands among the others, and what shows it.
 struct PageRoute {
@@ -40,7 +44,16 @@ struct PageRoute {
 }
 
 /// Every page.
-const PAGES: [PageRoute; 1] = [PageRoute { path: "/", show: |ask| Box::pin(pages::home::show(ask)) }];
+const PAGES: [PageRoute; 8] = [
+    PageRoute { path: "/", show: |ask| Box::pin(pages::home::show(ask)) },
+    PageRoute { path: "/objectives", show: |ask| Box::pin(pages::objectives::show(ask)) },
+    PageRoute { path: "/objectives/{azolla}/{objective}", show: |ask| Box::pin(pages::objective::show(ask)) },
+    PageRoute { path: "/notes", show: |ask| Box::pin(pages::notes::show(ask)) },
+    PageRoute { path: "/manifests", show: |ask| Box::pin(pages::manifests::show(ask)) },
+    PageRoute { path: "/runs", show: |ask| Box::pin(pages::runs::show(ask)) },
+    PageRoute { path: "/runs/{azolla}/{run}", show: |ask| Box::pin(pages::run::show(ask)) },
+    PageRoute { path: "/health", show: |ask| Box::pin(pages::health::show(ask)) },
+];
 
 /// A request for a page, by the operator.
 pub(crate) struct Ask<'a> {
@@ -52,7 +65,6 @@ pub(crate) struct Ask<'a> {
 
 impl Ask<'_> {
     /// Returns a part of the path, as an id.
-    #[expect(dead_code, reason = "the pages that follow are about something")]
     pub(crate) fn id<T: std::str::FromStr<Err: std::fmt::Display>>(
         &self,
         name: &str,
@@ -100,6 +112,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/act", post(act::take))
         .route("/login", get(session::ask).post(session::log_in))
         .route("/logout", post(session::log_out))
+        .route("/icon.svg", get(async || asset("image/svg+xml", ICON)))
         .route("/style.css", get(async || asset("text/css; charset=utf-8", STYLE)))
         .route("/script.js", get(async || asset("text/javascript; charset=utf-8", SCRIPT)));
     for PageRoute { path, show } in PAGES {
@@ -107,6 +120,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
             let Some(session) = app.sessions.of(request.headers()) else {
                 return session::to_log_in(request.uri());
             };
+            let path = request.uri().path().to_owned();
             let query = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
             let ask = Ask {
                 app: &app,
@@ -122,7 +136,9 @@ pub(crate) fn routes() -> Router<Arc<App>> {
                 Ok(shown) => (StatusCode::OK, shown),
                 Err(error) => (error.status(), frame::sorry(&error)),
             };
-            html(status, frame::page(&Frame { session: &session, said: ask.query("said") }, shown))
+            let frame =
+                Frame { session: &session, said: ask.query("said"), desks: frame::desks(&app), path: &path };
+            html(status, frame::page(&frame, shown))
         };
         router = router.route(path, get(answer));
     }

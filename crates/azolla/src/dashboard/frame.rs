@@ -1,22 +1,80 @@
-//! What stands around every page: the head, the way to the other pages, what the last act said.
+//! What stands around every page: the head, the way to the other pages, the box for a note, what the last act said.
 
+use azolla_protocol::AzollaType;
 use maud::{DOCTYPE, Markup, html};
 
-use super::{PageError, Shown, session::Session};
+use super::{PageError, Shown, form::form, part, session::Session};
+use crate::{acts::Act, http::App};
 
 /// Where a page stands among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tab {
     Home,
+    Objectives,
+    Notes,
+    Manifests,
+    Runs,
+    Health,
     None,
 }
 
-const TABS: [(Tab, &str, &str); 1] = [(Tab::Home, "/", "Now")];
+/// Every tab: its path, its name, and the key that follows `g`.
+const TABS: [(Tab, &str, &str, &str); 6] = [
+    (Tab::Home, "/", "Now", "n"),
+    (Tab::Objectives, "/objectives", "Objectives", "o"),
+    (Tab::Notes, "/notes", "Notes", "t"),
+    (Tab::Manifests, "/manifests", "Orientation", "m"),
+    (Tab::Runs, "/runs", "Runs", "r"),
+    (Tab::Health, "/health", "Health", "h"),
+];
+
+/// The other keys. A key that is about an act goes to its button or opens its form; it never takes the act.
+const KEYS: [(&str, &str); 14] = [
+    ("j k", "next and previous row or action"),
+    ("Enter", "open it"),
+    ("c", "write a note"),
+    ("n", "describe a new objective"),
+    ("a", "go to: approve"),
+    ("y", "go to: confirm the result"),
+    ("x", "go to: send it back, or stop the run"),
+    ("r", "go to: run it again"),
+    ("u", "go to: unblock"),
+    ("e", "go to: edit"),
+    ("b", "go to: block"),
+    ("s", "go to: leave it alone for a while"),
+    ("p", "go to: make a candidate a piece of work"),
+    ("?", "show these keys"),
+];
 
 /// What a page does not bring itself.
 pub(super) struct Frame<'a> {
     pub(super) session: &'a Session,
     pub(super) said: Option<&'a str>,
+    /// Where notes go.
+    pub(super) desks: Vec<String>,
+    /// The path of the page.
+    pub(super) path: &'a str,
+}
+
+/// Returns the azollas that take notes.
+pub(super) fn desks(app: &App) -> Vec<String> {
+    let azollas = app.deployment.config.azollas.iter();
+    let desks = azollas.filter(|azolla| azolla.azolla_type == AzollaType::TaskMgmt);
+    desks.map(|azolla| azolla.id.to_string()).collect()
+}
+
+/// The box for a note.
+pub(super) fn capture(session: &Session, desks: &[String], back: &str) -> Markup {
+    let fixed: Vec<_> = match desks {
+        [only] => vec![("azolla", only.as_str())],
+        _ => Vec::new(),
+    };
+    let inside = html! {
+        label { span.unseen { "A note" } textarea name="text" rows="3" required placeholder="Whatever is on your mind" data-key="c" {} }
+        @if desks.len() > 1 { label { "For" select name="azolla" { @for id in desks { option value=(id) { (id) } } } } }
+        button.main { "Keep it" }
+    };
+    html! { div.capture { (form(session, Act::Capture.name(), back, &fixed, inside)) } }
 }
 
 /// Puts a page into its frame.
@@ -24,26 +82,66 @@ pub(super) fn page(frame: &Frame<'_>, shown: Shown) -> Markup {
     document(
         &shown.title,
         html! {
-            header {
-                nav {
-                    @for (tab, path, name) in TABS {
-                        a href=(path) aria-current=[(tab == shown.tab).then_some("page")] { (name) }
+            a.skip href="#main" { "Skip to the content" }
+            header.top {
+                div.wide {
+                    a.brand href="/" { "azolla" }
+                    nav aria-label="Pages" {
+                        @for (tab, path, name, key) in TABS {
+                            a href=(path) aria-current=[(tab == shown.tab).then_some("page")] data-go=(key) { (name) }
+                        }
+                    }
+                    div.tools {
+                        // On these two pages the box is in the page itself.
+                        @if !frame.desks.is_empty() && !matches!(shown.tab, Tab::Home | Tab::Notes) {
+                            details.act {
+                                summary.button { "Capture" }
+                                (capture(frame.session, &frame.desks, frame.path))
+                            }
+                        }
+                        form method="post" action="/logout" {
+                            input type="hidden" name="csrf" value=(frame.session.csrf);
+                            button.quiet { "Log out" }
+                        }
                     }
                 }
-                form method="post" action="/logout" {
-                    input type="hidden" name="csrf" value=(frame.session.csrf);
-                    button { "Log out" }
-                }
             }
-            @if let Some(said) = frame.said { p role="status" { (said) } }
-            main { (shown.main) }
+            div.wide {
+                @if let Some(said) = frame.said { p.said role="status" { (part::words(said)) } }
+                p #told.unseen role="status" aria-live="polite" {}
+                main #main { (shown.main) }
+            }
+            (keys())
         },
     )
 }
 
+/// The shortcuts, for the script to show.
+fn keys() -> Markup {
+    html! {
+        dialog #keys aria-labelledby="keys-title" {
+            h2 #keys-title { "Keys" }
+            dl.keys {
+                @for (_, _, name, key) in TABS { div { dt { kbd { "g" } " " kbd { (key) } } dd { (name) } } }
+                @for (key, what) in KEYS { div { dt { @for key in key.split(' ') { kbd { (key) } " " } } dd { (what) } } }
+            }
+            form method="dialog" { button { "Close" } }
+        }
+    }
+}
+
 /// Says why there is no page.
 pub(super) fn sorry(error: &PageError) -> Shown {
-    Shown { title: "Not here".to_owned(), tab: Tab::None, main: html! { p { (error) } } }
+    let (title, next) = match error {
+        PageError::Missing(_) => ("Not here", "azolla objective list --all"),
+        PageError::Away(_) => ("Not now", "azolla doctor"),
+    };
+    let main = html! {
+        h1 tabindex="-1" { (title) }
+        p { (part::words(&error.to_string())) }
+        p { (part::command(next)) }
+    };
+    Shown { title: title.to_owned(), tab: Tab::None, main }
 }
 
 /// The page where a session begins.
@@ -51,13 +149,14 @@ pub(super) fn log_in(said: Option<&str>) -> Markup {
     document(
         "Log in",
         html! {
-            main {
+            main.alone {
                 h1 { "azolla" }
-                @if let Some(said) = said { p role="alert" { (said) } }
+                @if let Some(said) = said { p.remark role="alert" { (part::words(said)) } }
                 form method="post" action="/login" {
-                    label { "The operator's token " input type="password" name="token" required; }
-                    button { "Log in" }
+                    label { "The operator's token" input type="password" name="token" required autocomplete="current-password"; }
+                    button.main { "Log in" }
                 }
+                p.faint { "A link that logs you in: " (part::command("azolla up --open")) }
             }
         },
     )
@@ -70,7 +169,9 @@ fn document(title: &str, body: Markup) -> Markup {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) " - azolla" }
+                meta name="color-scheme" content="light dark";
+                title { (part::words(title)) " · azolla" }
+                link rel="icon" href="/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/style.css";
                 script src="/script.js" defer {}
             }

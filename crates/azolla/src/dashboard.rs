@@ -2,6 +2,7 @@
 //! what a page lets the operator do goes through the same steps as the command line (`acts`).
 
 mod act;
+mod asset;
 mod diff;
 mod form;
 mod frame;
@@ -17,7 +18,7 @@ use axum::{
     body::Body,
     extract::{RawPathParams, Request, State},
     http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::Response,
     routing::{get, post},
 };
 use maud::Markup;
@@ -32,10 +33,6 @@ use crate::http::App;
 /// What a browser may do with a page: what comes from this server, and nothing inside the page itself (T23).
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-
-const STYLE: &str = include_str!("dashboard/assets/style.css");
-const SCRIPT: &str = include_str!("dashboard/assets/script.js");
-const ICON: &str = include_str!("dashboard/assets/icon.svg");
 
 /// One page: its path, where it stands among the others, and what shows it.
 struct PageRoute {
@@ -112,9 +109,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/act", post(act::take))
         .route("/login", get(session::ask).post(session::log_in))
         .route("/logout", post(session::log_out))
-        .route("/icon.svg", get(async || asset("image/svg+xml", ICON)))
-        .route("/style.css", get(async || asset("text/css; charset=utf-8", STYLE)))
-        .route("/script.js", get(async || asset("text/javascript; charset=utf-8", SCRIPT)));
+        .route(asset::ROUTE, get(asset::show));
     for PageRoute { path, show } in PAGES {
         let answer = move |State(app): State<Arc<App>>, parameters: RawPathParams, request: Request| async move {
             let Some(session) = app.sessions.of(request.headers()) else {
@@ -136,8 +131,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
                 Ok(shown) => (StatusCode::OK, shown),
                 Err(error) => (error.status(), frame::sorry(&error)),
             };
-            let frame =
-                Frame { session: &session, said: ask.query("said"), desks: frame::desks(&app), path: &path };
+            let frame = Frame { session: &session, said: None, desks: frame::desks(&app), path: &path };
             html(status, frame::page(&frame, shown))
         };
         router = router.route(path, get(answer));
@@ -152,9 +146,7 @@ fn html(status: StatusCode, page: Markup) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    // With no-referrer a browser sends `Origin: null` with a form of our own, which is refused like any other origin.
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
-}
-
-fn asset(content_type: &'static str, text: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }

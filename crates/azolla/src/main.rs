@@ -16,6 +16,7 @@ mod screen;
 mod stores;
 mod targets;
 mod token;
+mod under_way;
 mod workers;
 
 use std::process::ExitCode;

@@ -180,7 +180,7 @@ impl Acts {
         };
         let id = self.settle(found, async |operator| operator.promote(&found.listed.id, &promotion).await);
         let id = id.await?;
-        let made = Done::made(id.as_str(), format!("{id} is in {}", target.id));
+        let made = Done::made(id.as_str(), format!("it is in {}", target.id));
         Ok(made.next(format!("azolla objective approve {id}")))
     }
 

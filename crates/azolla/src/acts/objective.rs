@@ -81,7 +81,7 @@ impl Acts {
         };
         let store = self.store(azolla).await?;
         let id = self.step(azolla, &*store, async |operator| operator.create(new).await).await?;
-        let made = Done::made(id.as_str(), format!("{id} is in {}", azolla.id));
+        let made = Done::made(id.as_str(), format!("it is in {}", azolla.id));
         Ok(made.next(format!("azolla objective approve {id}")))
     }
 

@@ -3,8 +3,11 @@
 use azolla_protocol::AzollaType;
 use maud::{DOCTYPE, Markup, html};
 
-use super::{PageError, Shown, form::form, part, session::Session};
-use crate::{acts::Act, http::App};
+use super::{PageError, Shown, asset, form::form, part, session::Session};
+use crate::{
+    acts::{Act, Done},
+    http::App,
+};
 
 /// Where a page stands among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +52,8 @@ const KEYS: [(&str, &str); 14] = [
 /// What a page does not bring itself.
 pub(super) struct Frame<'a> {
     pub(super) session: &'a Session,
-    pub(super) said: Option<&'a str>,
+    /// What the last act said, to be told once.
+    pub(super) said: Option<&'a Done>,
     /// Where notes go.
     pub(super) desks: Vec<String>,
     /// The path of the page.
@@ -107,7 +111,7 @@ pub(super) fn page(frame: &Frame<'_>, shown: Shown) -> Markup {
                 }
             }
             div.wide {
-                @if let Some(said) = frame.said { p.said role="status" { (part::words(said)) } }
+                @if let Some(done) = frame.said { (said(done)) }
                 p #told.unseen role="status" aria-live="polite" {}
                 main #main { (shown.main) }
             }
@@ -126,6 +130,16 @@ fn keys() -> Markup {
                 @for (key, what) in KEYS { div { dt { @for key in key.split(' ') { kbd { (key) } " " } } dd { (what) } } }
             }
             form method="dialog" { button { "Close" } }
+        }
+    }
+}
+
+/// Says what was done, and what leads on.
+fn said(done: &Done) -> Markup {
+    html! {
+        div.said role="status" {
+            p { (part::words(&done.line())) }
+            @for remark in &done.remarks { p { (part::words(remark)) } }
         }
     }
 }
@@ -171,9 +185,9 @@ fn document(title: &str, body: Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (part::words(title)) " · azolla" }
-                link rel="icon" href="/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/style.css";
-                script src="/script.js" defer {}
+                link rel="icon" href=(asset::path("icon.svg")) type="image/svg+xml";
+                link rel="stylesheet" href=(asset::path("style.css"));
+                script src=(asset::path("script.js")) defer {}
             }
             body { (body) }
         }

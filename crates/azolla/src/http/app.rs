@@ -26,6 +26,7 @@ use crate::{
     home::Home,
     stores::Stores,
     token::{Token, TokenHash},
+    under_way::{Step, UnderWay},
 };
 
 /// The parts that requests are answered from.
@@ -41,6 +42,8 @@ pub(crate) struct App {
     pub(super) clock: Arc<dyn Clock>,
     pub(crate) sessions: Sessions,
     who: String,
+    /// What is under way in this process.
+    steps: Arc<UnderWay>,
     /// Whoever reads it waits for the one before: a crowd without tokens takes one thread, not all.
     home: Arc<Mutex<Home>>,
 }
@@ -67,9 +70,29 @@ impl App {
             clock: Arc::new(SystemClock),
             sessions: Sessions::default(),
             who: cli::who(),
+            steps: Arc::default(),
             home,
             deployment,
         })
+    }
+
+    /// Lets pages show what is under way in this process.
+    pub(crate) fn watching(mut self, steps: Arc<UnderWay>) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Returns what is under way in this process, the latest step last.
+    pub(crate) async fn under_way(&self) -> Vec<Step> {
+        for azolla in &self.deployment.config.azollas {
+            if self.steps.steps().iter().any(|step| step.azolla_id == azolla.id)
+                && let Ok(store) = self.stores.looking(azolla).await
+            {
+                // One that cannot be read now stays until it can.
+                let _ = self.steps.forget_over(&azolla.id, &*store).await;
+            }
+        }
+        self.steps.steps()
     }
 
     /// Returns the peer that a token belongs to: one of the registry, with the token that it has now.

@@ -33,6 +33,10 @@ use crate::{
 /// What to type where nothing works by itself.
 pub(crate) const RUN: &str = "azolla run --until-idle";
 
+/// What to type for what a program that keeps everything going does by itself.
+pub(crate) const WORKS: [&str; 2] = [RUN, TRIAGE];
+const TRIAGE: &str = "azolla triage --now";
+
 /// The operator, over all azollas of this machine.
 pub(crate) struct Acts {
     stores: Arc<Stores>,

@@ -2,10 +2,14 @@
 //! what a page lets the operator do goes through the same steps as the command line (`acts`).
 
 mod act;
+mod again;
 mod asset;
 mod diff;
 mod form;
 mod frame;
+mod live;
+mod login;
+mod once;
 mod pages;
 mod part;
 mod plot;
@@ -17,17 +21,17 @@ use axum::{
     Router,
     body::Body,
     extract::{RawPathParams, Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
     routing::{get, post},
 };
 use maud::Markup;
 
-pub(crate) use self::session::Sessions;
 use self::{
     frame::{Frame, Tab},
     session::Session,
 };
+pub(crate) use self::{live::Live, login::Door, session::Sessions};
 use crate::http::App;
 
 /// What a browser may do with a page: what comes from this server, and nothing inside the page itself (T23).
@@ -107,14 +111,19 @@ impl PageError {
 pub(crate) fn routes() -> Router<Arc<App>> {
     let mut router = Router::new()
         .route("/act", post(act::take))
-        .route("/login", get(session::ask).post(session::log_in))
-        .route("/logout", post(session::log_out))
+        .route("/login", get(login::ask).post(login::begin))
+        .route("/logout", post(login::end))
+        .route("/events", get(live::events))
         .route(asset::ROUTE, get(asset::show));
     for PageRoute { path, show } in PAGES {
         let answer = move |State(app): State<Arc<App>>, parameters: RawPathParams, request: Request| async move {
-            let Some(session) = app.sessions.of(request.headers()) else {
-                return session::to_log_in(request.uri());
+            let session = match session::of(&app, request.headers()).await {
+                Ok(Some(session)) => session,
+                Ok(None) => return login::to_log_in(&request),
+                Err(error) => return again::away(&app, &error),
             };
+            // Before the page is read: what changes meanwhile is told by the stream.
+            let mark = live::mark(&app);
             let path = request.uri().path().to_owned();
             let query = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes());
             let ask = Ask {
@@ -131,12 +140,41 @@ pub(crate) fn routes() -> Router<Arc<App>> {
                 Ok(shown) => (StatusCode::OK, shown),
                 Err(error) => (error.status(), frame::sorry(&error)),
             };
-            let frame = Frame { session: &session, said: None, desks: frame::desks(&app), path: &path };
-            html(status, frame::page(&frame, shown))
+            // A script that looks again, or who looks at the head alone, leaves it to the page that a person looks at.
+            let is_told = request.method() == Method::GET && !login::is_live(request.headers());
+            let said = if is_told { app.sessions.untold(&session) } else { None };
+            let (said, desks) = (said.as_ref(), frame::desks(&app));
+            let frame = Frame { session: &session, said, desks, path: &path, mark: &mark };
+            let mut response = html(status, frame::page(&frame, shown));
+            session.renew(response.headers_mut());
+            response
         };
         router = router.route(path, get(answer));
     }
     router
+}
+
+/// Answers a browser that asks for a path that there is none of.
+pub(crate) async fn missing(app: &Arc<App>, headers: &HeaderMap, path: &str) -> Response {
+    let error = PageError::Missing("There is no such page.".to_owned());
+    match session::of(app, headers).await {
+        Ok(Some(session)) => in_frame(app, &session, error.status(), path, frame::sorry(&error)),
+        _ => html(error.status(), frame::alone("Not here", frame::sorry(&error).main)),
+    }
+}
+
+/// Tells whether a browser asks, for a person to look at.
+pub(crate) fn is_for_a_person(headers: &HeaderMap) -> bool {
+    let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
+    accepts.is_some_and(|accepts| accepts.contains("text/html"))
+}
+
+/// Returns a page that is no page of its own, in the frame.
+fn in_frame(app: &App, session: &Session, status: StatusCode, path: &str, shown: Shown) -> Response {
+    let frame = Frame { session, said: None, desks: frame::desks(app), path, mark: "" };
+    let mut response = html(status, frame::page(&frame, shown));
+    session.renew(response.headers_mut());
+    response
 }
 
 /// Returns a page as an answer, with what a browser may do with it.

@@ -1,8 +1,9 @@
-//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, and how
-//! peers prove who they are.
+//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, how peers prove
+//! who they are, and who is logged in.
 
 mod account;
 mod peers;
+mod sessions;
 mod sql;
 
 use std::{
@@ -19,6 +20,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 
 pub(crate) use account::{Account, Hold, Spent};
 pub(crate) use peers::{Exposure, PeerToken};
+pub(crate) use sessions::{SESSIONS_MAX, SessionUse};
 
 /// The home store.
 pub(crate) struct Home {

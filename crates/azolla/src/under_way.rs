@@ -11,6 +11,8 @@ use azolla_substrate::{SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::screen::plain;
+
 /// The steps that the roles have told of and that are not over.
 pub(crate) struct UnderWay {
     steps: Mutex<Vec<Step>>,
@@ -59,8 +61,8 @@ impl Step {
 
     /// Returns it for a program.
     pub(crate) fn document(&self) -> Value {
-        json!({"azolla_id": self.azolla_id, "objective_id": self.objective_id, "step": self.step,
-               "detail": self.detail, "elapsed_ms": self.elapsed_ms(), "limit_ms": self.limit_ms})
+        json!({"azolla_id": self.azolla_id, "objective_id": self.objective_id, "step": plain(&self.step),
+               "detail": self.detail.as_deref().map(plain), "elapsed_ms": self.elapsed_ms(), "limit_ms": self.limit_ms})
     }
 }
 

@@ -4,7 +4,7 @@ use azolla_control_plane::operator::Requested;
 use azolla_protocol::{AzollaId, AzollaType, CaptureId, CaptureStatus, OutputId};
 use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateRead};
 
-use super::{Acts, Done};
+use super::{Acts, Done, TRIAGE};
 use crate::{
     cli::{
         id::{IdPart, ambiguous},
@@ -26,7 +26,7 @@ impl Acts {
         let azolla = self.one(named, AzollaType::TaskMgmt)?;
         let store = self.store(azolla).await?;
         let id = self.step(azolla, &*store, async |operator| operator.capture(note, label).await).await?;
-        Ok(Done::made(id.as_str(), "the note is kept").leads("what comes of it", "azolla triage --now"))
+        Ok(Done::made(id.as_str(), "the note is kept").leads("what comes of it", TRIAGE))
     }
 
     /// Lets notes be triaged again: one, those of a triage, or every one that was given up.
@@ -52,8 +52,8 @@ impl Acts {
         });
         Ok(match retry.await? {
             0 => Done::new("no note was given up"),
-            1 => Done::new("a note is triaged again").next("azolla triage --now"),
-            count => Done::new(format!("{count} notes are triaged again")).next("azolla triage --now"),
+            1 => Done::new("a note is triaged again").next(TRIAGE),
+            count => Done::new(format!("{count} notes are triaged again")).next(TRIAGE),
         })
     }
 

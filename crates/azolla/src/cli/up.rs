@@ -90,7 +90,7 @@ impl Up {
         let served = match listening {
             Some(listening) => {
                 let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
-                let app = app.watching(contexts.under_way.clone());
+                let app = app.watching(contexts.under_way.clone(), !contexts.all.is_empty());
                 self.show(&deployment, Some(&listening), &contexts, &roles)?;
                 Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
             }

@@ -3,7 +3,13 @@
 use azolla_protocol::AzollaType;
 use maud::{DOCTYPE, Markup, html};
 
-use super::{PageError, Shown, asset, form::form, part, session::Session};
+use super::{
+    PageError, Shown, asset,
+    form::{Fields, form},
+    login::{KEPT, LogIn},
+    part,
+    session::Session,
+};
 use crate::{
     acts::{Act, Done},
     http::App,
@@ -58,6 +64,8 @@ pub(super) struct Frame<'a> {
     pub(super) desks: Vec<String>,
     /// The path of the page.
     pub(super) path: &'a str,
+    /// How far everything was when the page was read; empty where nothing of it is live.
+    pub(super) mark: &'a str,
 }
 
 /// Returns the azollas that take notes.
@@ -85,6 +93,7 @@ pub(super) fn capture(session: &Session, desks: &[String], back: &str) -> Markup
 pub(super) fn page(frame: &Frame<'_>, shown: Shown) -> Markup {
     document(
         &shown.title,
+        frame.mark,
         html! {
             a.skip href="#main" { "Skip to the content" }
             header.top {
@@ -159,24 +168,38 @@ pub(super) fn sorry(error: &PageError) -> Shown {
 }
 
 /// The page where a session begins.
-pub(super) fn log_in(said: Option<&str>) -> Markup {
-    document(
-        "Log in",
-        html! {
-            main.alone {
-                h1 { "azolla" }
-                @if let Some(said) = said { p.remark role="alert" { (part::words(said)) } }
-                form method="post" action="/login" {
-                    label { "The operator's token" input type="password" name="token" required autocomplete="current-password"; }
-                    button.main { "Log in" }
-                }
-                p.faint { "A link that logs you in: " (part::command("azolla up --open")) }
+pub(super) fn log_in(log_in: &LogIn<'_>) -> Markup {
+    let kept =
+        log_in.kept.into_iter().flat_map(Fields::iter).filter(|(name, _)| !["csrf", "once"].contains(name));
+    let main = html! {
+        h1 { "azolla" }
+        @if let Some(said) = log_in.said { p.remark role="alert" { (part::words(said)) } }
+        form method="post" action="/login" {
+            @if let Some(next) = log_in.next { input type="hidden" name="next" value=(next); }
+            @for (name, value) in kept { input type="hidden" name={ (KEPT) (name) } value=(value); }
+            @if let Some(code) = log_in.code {
+                p { "This link logs you in on this browser. It counts once." }
+                input type="hidden" name="code" value=(code);
+            } @else {
+                label { "The operator's token" input type="password" name="token" required autocomplete="current-password"; }
             }
-        },
-    )
+            button.main { "Log in" }
+        }
+        @if log_in.code.is_none() { p.faint { "A link that logs you in: " (part::command("azolla up --open")) } }
+        // A browser that comes from another site shows no cookie; from here it does.
+        @if let (Some(next), None) = (log_in.next, log_in.said) {
+            p.faint { "Logged in already? " a href=(next) { "Go on" } }
+        }
+    };
+    alone("Log in", main)
 }
 
-fn document(title: &str, body: Markup) -> Markup {
+/// A page without the frame: for whoever is not logged in.
+pub(super) fn alone(title: &str, main: Markup) -> Markup {
+    document(title, "", html! { main.alone { (main) } })
+}
+
+fn document(title: &str, mark: &str, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -189,7 +212,7 @@ fn document(title: &str, body: Markup) -> Markup {
                 link rel="stylesheet" href=(asset::path("style.css"));
                 script src=(asset::path("script.js")) defer {}
             }
-            body { (body) }
+            body data-mark=[(!mark.is_empty()).then_some(mark)] { (body) }
         }
     }
 }

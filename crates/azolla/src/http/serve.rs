@@ -59,7 +59,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
 /// Where a request comes from.
 #[derive(Clone, Copy)]
-struct Remote(IpAddr);
+pub(crate) struct Remote(pub(crate) IpAddr);
 
 /// Answers until it is asked to stop; what is under way then is answered still.
 pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
@@ -96,6 +96,7 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: wat
         }
     }
     drop(listening);
+    app.live.end();
     let _ = timeout(END_LIMIT, graceful.shutdown()).await;
 }
 
@@ -152,10 +153,19 @@ fn router(app: &Arc<App>) -> Router {
     }
     router
         .merge(dashboard::routes())
-        .fallback(async || ApiError::not_found("there is no such path; see /openapi.json"))
+        .fallback(missing)
         .method_not_allowed_fallback(async || -> Response { ApiError::method().into_response() })
         .layer(from_fn_with_state(app.clone(), front::pass))
         .with_state(app.clone())
+}
+
+/// Answers for a path that there is none of: a person with a page, a program with JSON.
+async fn missing(State(app): State<Arc<App>>, request: Request) -> Response {
+    let path = request.uri().path();
+    if !path.starts_with("/v1/") && dashboard::is_for_a_person(request.headers()) {
+        return dashboard::missing(&app, request.headers(), path).await;
+    }
+    ApiError::not_found("there is no such path; see /openapi.json").into_response()
 }
 
 /// A request that has been let in.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod browser;
 mod canary;
 mod caps;
 mod cli;

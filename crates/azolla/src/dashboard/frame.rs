@@ -138,6 +138,7 @@ fn keys() -> Markup {
                 @for (_, _, name, key) in TABS { div { dt { kbd { "g" } " " kbd { (key) } } dd { (name) } } }
                 @for (key, what) in KEYS { div { dt { @for key in key.split(' ') { kbd { (key) } " " } } dd { (what) } } }
             }
+            label { input #keys-on type="checkbox" checked; " Use these keys (" kbd { "?" } " always works)" }
             form method="dialog" { button { "Close" } }
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn output(text: &str) -> Markup {
 
 /// Shows an instant as how long ago it was; the instant itself is a hover away.
 pub(super) fn when(at: Timestamp, now: Timestamp) -> Markup {
-    html! { time datetime=(at) title={ (day_and_time(at)) " UTC" } { (ago(at, now)) } }
+    html! { time data-ago datetime=(at) title={ (day_and_time(at)) " UTC" } { (ago(at, now)) } }
 }
 
 /// Shows a command to type.

@@ -13,6 +13,18 @@ pub(super) fn words(text: &str) -> String {
     plain(text)
 }
 
+/// Returns one line of our own words from outside, with the ids of commits as short as git shows them.
+pub(super) fn reason(text: &str) -> String {
+    const SHOWN: usize = 12;
+    let is_commit = |word: &str| word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let text = plain(text);
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()).map(|word| {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        if is_commit(bare) { format!("{}{}", &bare[..SHOWN], &word[bare.len()..]) } else { word.to_owned() }
+    });
+    words.collect()
+}
+
 /// Shows a text of any number of lines from outside.
 pub(super) fn text(text: &str) -> Markup {
     html! { div.text { (plain_lines(text.trim_end())) } }

@@ -7,6 +7,8 @@ use maud::{Markup, PreEscaped, html};
 /// The size of a plot in its own units; the page scales it.
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 64.0;
+/// The most that one bar takes of it.
+const WIDTH_MAX: f64 = 16.0;
 
 /// One value of a plot.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +30,8 @@ pub(super) struct Plot<'a> {
 /// Draws one bar per value, the oldest first.
 pub(super) fn bars(plot: &Plot<'_>, points: &[Point]) -> Markup {
     let most = points.iter().map(|point| point.value).max().unwrap_or(0).max(1);
-    let step = WIDTH / points.len().max(1) as f64;
+    // A few bars are bars too, and not walls.
+    let step = (WIDTH / points.len().max(1) as f64).min(WIDTH_MAX);
     let mut shapes = String::new();
     for (at, point) in points.iter().enumerate() {
         // What is there shows, however little it is.

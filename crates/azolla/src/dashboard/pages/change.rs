@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// Lines of a page, and those of one file on it. A file that is asked for by itself may have more.
-const LINES_MAX: usize = 400;
-const FILE_LINES_MAX: usize = 200;
+const LINES_MAX: usize = 300;
+const FILE_LINES_MAX: usize = 80;
 const LINES_ALONE_MAX: usize = 5_000;
 /// Bytes of text on a page, and of one file that is asked for by itself.
 const BYTES_MAX: usize = 32 * 1024;

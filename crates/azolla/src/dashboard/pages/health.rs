@@ -183,7 +183,7 @@ async fn said(read: &dyn SubstrateRead) -> Result<Option<(ManifestInput, Timesta
 pub(super) fn view(health: &Health) -> Markup {
     html! {
         h1 tabindex="-1" { "Health" }
-        div data-live="health" {
+        div.tiles data-live="health" {
             @for azolla in &health.azollas { (azolla_view(azolla)) }
             (peers_view(&health.peers))
             section {

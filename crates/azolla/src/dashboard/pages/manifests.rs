@@ -1,7 +1,7 @@
 //! Orientation: the newest one with its ordered actions and why, older ones, and a way to ask for another.
 
 use azolla_protocol::{
-    AzollaId, AzollaType, ManifestId, OutputBundle, SessionManifest, Timestamp, WorkOrderId,
+    AzollaId, AzollaType, ManifestId, ObjectiveId, OutputBundle, SessionManifest, Timestamp, WorkOrderId,
 };
 use azolla_substrate::{SubstrateError, SubstrateRead};
 use maud::{Markup, html};
@@ -118,10 +118,7 @@ fn manifest(page: &Page, shown: &SessionManifest) -> Markup {
         ol.actions {
             @for action in &shown.prioritized_orientation {
                 li {
-                    @match actions::split(action) {
-                        Some((words, command)) => { (part::words(words)) div { (part::command(command)) } },
-                        None => (part::words(action)),
-                    }
+                    (action_view(page, action))
                 }
             }
         }
@@ -134,7 +131,9 @@ fn manifest(page: &Page, shown: &SessionManifest) -> Markup {
                             @if page.here.contains(&pause.source_azolla_id) { a href=(part::objective_path(&pause.source_azolla_id, &pause.objective_id)) { (pause.objective_id) } }
                             @else { code { (pause.objective_id) } }
                             " in " (pause.source_azolla_id) span.fact { (pause.reason.as_str().to_lowercase().replace('_', " ")) }
-                            @for action in &pause.prioritized_actions { p.faint { (part::words(action)) } }
+                            @for action in &pause.prioritized_actions {
+                                p.faint { @match actions::split(action) { Some((words, command)) => { (part::words(words)) " " (part::command(command)) }, None => (part::words(action)) } }
+                            }
                         }
                     }
                 }
@@ -142,6 +141,26 @@ fn manifest(page: &Page, shown: &SessionManifest) -> Markup {
         }
         @if !sources.is_empty() { section { h2 { "About the sources" } (part::text(sources)) } }
     }
+}
+
+/// An action of an orientation; one about an objective of this machine leads there.
+fn action_view(page: &Page, action: &str) -> Markup {
+    let (words, command) =
+        actions::split(action).map_or((action, None), |(words, command)| (words, Some(command)));
+    html! {
+        @match about(words).filter(|(azolla, _)| page.here.contains(azolla)) {
+            Some((azolla, id)) => a.row href=(part::objective_path(&azolla, &id)) { (part::words(words)) },
+            None if command == Some("azolla triage") => a.row href="/notes" { (part::words(words)) },
+            None => (part::words(words)),
+        }
+        @if let Some(command) = command { div { (part::command(command)) } }
+    }
+}
+
+/// Returns the objective that an action names as `(az-…, obj-…)`.
+fn about(words: &str) -> Option<(AzollaId, ObjectiveId)> {
+    let mut named = words.rsplit('(').filter_map(|rest| rest.split_once(')')?.0.split_once(", "));
+    named.find_map(|(azolla, id)| Some((azolla.parse().ok()?, id.parse().ok()?)))
 }
 
 fn older(page: &Page) -> Markup {

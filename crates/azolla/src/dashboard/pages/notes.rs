@@ -104,6 +104,8 @@ pub(super) fn view(notes: &Notes, session: &Session) -> Markup {
                 @for id in &notes.others { a href={ "/notes?azolla=" (id) } { (id) } }
             }
         }
+        div.now {
+            div.first {
         section aria-labelledby="candidates-title" {
             h2 #candidates-title { "Candidates " span.fact { (notes.open_count) " open" } }
             div data-live="candidates" {
@@ -112,12 +114,16 @@ pub(super) fn view(notes: &Notes, session: &Session) -> Markup {
                 @if notes.open_count > notes.open.len() as u64 { p.faint { "More follow when these are settled." } }
             }
         }
+        (captures(notes, session))
+            }
+            div.second {
         section aria-labelledby="capture-title" {
             h2 #capture-title { "Capture" }
             (frame::capture(session, &[notes.azolla_id.to_string()], &notes.back()))
         }
         (settled(notes, session))
-        (captures(notes, session))
+            }
+        }
     }
 }
 

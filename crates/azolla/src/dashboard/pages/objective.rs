@@ -181,7 +181,7 @@ fn runs(page: &Page) -> Markup {
                 @for run in &page.runs {
                     li {
                         a.row href=(part::run_path(&page.objective.azolla_id, &run.run_id)) { (run.run_id) }
-                        " " (part::verdict(run.gate_result)) " " (part::words(&run.gate_reason))
+                        " " (part::verdict(run.gate_result)) " " (part::reason(&run.gate_reason))
                         span.fact { (part::when(run.created_at, page.now)) }
                     }
                 }

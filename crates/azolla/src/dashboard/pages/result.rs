@@ -43,7 +43,7 @@ fn verdict(result: &Reviewed) -> Markup {
     html! {
         @match &result.run {
             Some(run) => {
-                p { (part::verdict(run.gate_result)) " " (part::words(&run.gate_reason)) }
+                p { (part::verdict(run.gate_result)) " " (part::reason(&run.gate_reason)) }
                 p.faint { "worker took " (took) }
                 @if let Some(by_hand) = result.pause.as_ref().and_then(actions::by_hand) { p { (part::words(by_hand)) } }
             }
@@ -134,13 +134,13 @@ fn outcome(check: Option<&CheckEvidence>) -> Markup {
 pub(super) fn change(result: &Reviewed, path: &str, part: Part) -> Markup {
     let draft = result.bundle.metadata.more.get("pr_description_draft").and_then(|draft| draft.as_str());
     html! {
+        @if !result.bundle.notes.trim().is_empty() {
+            section { h2 { "Notes of the worker" } (part::text(&result.bundle.notes)) }
+        }
         section #change aria-labelledby="change-title" {
             h2 #change-title { "Change" }
             (look_first(&result.paths))
             (change::view(&result.bundle.content, path, part))
-        }
-        @if !result.bundle.notes.trim().is_empty() {
-            section { h2 { "Notes of the worker" } (part::text(&result.bundle.notes)) }
         }
         @if let Some(draft) = draft.filter(|draft| !draft.trim().is_empty()) {
             section { details { summary { h2 { "Text for a pull request" } } (part::text(draft)) } }

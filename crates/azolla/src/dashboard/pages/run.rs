@@ -114,7 +114,7 @@ fn chain(page: &Page) -> Markup {
             @if let Some(snapshot) = &cycle.snapshot {
                 (link("prompt", snapshot.snapshot_id.as_str(), html! {
                     (ledger::number(snapshot.full_prompt_text.len() as u64)) " bytes, from "
-                    @match &snapshot.repo_commit_sha { Some(commit) => { "commit " (part::words(commit)) }, None => "no commit" }
+                    @match &snapshot.repo_commit_sha { Some(commit) => { "commit " (part::reason(commit)) }, None => "no commit" }
                 }))
             }
             (link("workorder", workorder.work_order_id.as_str(), html! {
@@ -131,11 +131,11 @@ fn chain(page: &Page) -> Markup {
             @if let Some(bundle) = &cycle.bundle {
                 (link("output", bundle.output_id.as_str(), html! {
                     (bundle.metadata.runner_status.as_str().to_lowercase().replace('_', " ")) " after " (duration(bundle.metadata.elapsed_ms))
-                    @if let Some(commit) = bundle.metadata.more.get("commit_sha").and_then(|commit| commit.as_str()) { ", commit " (part::words(commit)) }
+                    @if let Some(commit) = bundle.metadata.more.get("commit_sha").and_then(|commit| commit.as_str()) { ", commit " (part::reason(commit)) }
                 }))
             }
             @if let Some(run) = &cycle.run {
-                (link("run", run.run_id.as_str(), html! { (part::verdict(run.gate_result)) " " (part::words(&run.gate_reason)) }))
+                (link("run", run.run_id.as_str(), html! { (part::verdict(run.gate_result)) " " (part::reason(&run.gate_reason)) }))
             }
             @if let Some(pause) = &cycle.pause {
                 (link("then", &pause.reason.as_str().to_lowercase().replace('_', " "), html! {

@@ -146,6 +146,9 @@ fn plots(listed: &Listed) -> Markup {
     let failed = took.iter().filter(|point| point.is_bad).count();
     let of = |points: &[Point], shown: &dyn Fn(u64) -> String| {
         let most = points.iter().map(|point| point.value).max().unwrap_or(0);
+        if most == 0 {
+            return format!("none were counted in {}", part::counted(points.len(), "run", "runs"));
+        }
         let last = points.last().map_or(0, |point| point.value);
         format!(
             "{} at the most, {} for the last of {}",
@@ -174,7 +177,7 @@ fn table(listed: &Listed) -> Markup {
                             a.row href=(part::run_path(&row.azolla_id, &row.run.run_id)) { (part::words(&row.title)) }
                             div.faint { (row.run.run_id) " in " (row.azolla_id) }
                         }
-                        td { (part::verdict(row.run.gate_result)) " " span.reason { (part::words(&row.run.gate_reason)) } }
+                        td { (part::verdict(row.run.gate_result)) " " span.reason { (part::reason(&row.run.gate_reason)) } }
                         td.number { span.label { "took " } (duration(row.took_ms)) }
                         td.number { (ledger::number(row.tokens)) span.label { " tokens" } @if let Some(cost) = row.cost_microusd { div.faint { (ledger::cents(cost)) } } }
                         td { (part::when(row.run.created_at, listed.now)) }

@@ -7,6 +7,7 @@ use azolla_protocol::{
 use maud::{Markup, html};
 
 use crate::screen::{self, ago, day_and_time, duration, plain, plain_lines};
+use crate::under_way::Step;
 
 /// Returns one line from outside.
 pub(super) fn words(text: &str) -> String {
@@ -81,6 +82,14 @@ pub(super) fn budget(used_ms: u64, budget_ms: u64, label: &str) -> Markup {
             progress value=(used_ms.min(budget_ms)) max=(budget_ms) aria-label=(plain(label)) { (words) }
             span { (words) }
         }
+    }
+}
+
+/// Returns a step of a run in words.
+pub(super) fn step(step: &Step) -> String {
+    match &step.detail {
+        Some(detail) => format!("{}, {detail}", step.step),
+        None => step.step.clone(),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::{
     deployment::STANDING,
     desk::{self, Action, Content, Desk, NextStep, Remark},
     screen::{age, day_and_time},
+    under_way::Step,
 };
 
 /// Actions that are shown; more would be a list, not a next thing.
@@ -58,6 +59,8 @@ pub(super) struct Running {
     pub(super) objective_id: String,
     pub(super) title: String,
     pub(super) path: Option<String>,
+    /// What is done at the moment, where that is known here.
+    pub(super) step: String,
     pub(super) used_ms: u64,
     pub(super) budget_ms: u64,
 }
@@ -69,7 +72,7 @@ pub(crate) async fn show(ask: &Ask<'_>) -> Result<Shown, PageError> {
 }
 
 async fn load(ask: &Ask<'_>) -> Now {
-    let (look, deployment) = (ask.app.look().await, &ask.app.deployment);
+    let (look, steps, deployment) = (ask.app.look().await, ask.app.under_way().await, &ask.app.deployment);
     let mut actions = desk::actions(&look.desks);
     let more = actions.len().saturating_sub(ACTIONS_MAX);
     actions.truncate(ACTIONS_MAX);
@@ -88,7 +91,7 @@ async fn load(ask: &Ask<'_>) -> Now {
         start: (is_empty && actions.is_empty()).then_some(start),
         needs: actions.into_iter().map(|action| Need { way: way(&look.desks, &action), action }).collect(),
         more,
-        running: contents(&look.desks).flat_map(|(desk, content)| running(desk, content)).collect(),
+        running: contents(&look.desks).flat_map(|(desk, content)| running(desk, content, &steps)).collect(),
         waiting: desk::waiting(deployment, &look),
         changes: desk::changes(&look.desks, CHANGES_MAX),
         marks: marks.collect(),
@@ -106,7 +109,11 @@ fn contents(desks: &[Desk]) -> impl Iterator<Item = (&Desk, &Content)> {
     desks.iter().filter_map(|desk| Some((desk, desk.content.as_ref().ok()?)))
 }
 
-fn running<'a>(desk: &'a Desk, content: &'a Content) -> impl Iterator<Item = Running> + 'a {
+fn running<'a>(
+    desk: &'a Desk,
+    content: &'a Content,
+    steps: &'a [Step],
+) -> impl Iterator<Item = Running> + 'a {
     content.runs.iter().filter(|run| run.live).map(move |run| {
         let workorder = &run.stored.workorder;
         let id = &workorder.objective_id;
@@ -114,13 +121,19 @@ fn running<'a>(desk: &'a Desk, content: &'a Content) -> impl Iterator<Item = Run
             STANDING => "Notes and orientation".to_owned(),
             id => content.title(&workorder.objective_id).unwrap_or(id).to_owned(),
         };
+        let is_this = |step: &&Step| step.azolla_id == desk.azolla_id && step.objective_id == *id;
+        let step = steps.iter().find(is_this);
+        let (used_ms, budget_ms) = step
+            .and_then(|step| Some((step.elapsed_ms(), step.limit_ms?)))
+            .unwrap_or((age(workorder.created_at, content.now), workorder.budget_ms));
         Running {
+            step: step.map(part::step).unwrap_or_default(),
+            used_ms,
+            budget_ms,
             azolla_id: desk.azolla_id.to_string(),
             objective_id: id.to_string(),
             title,
             path: (id.as_str() != STANDING).then(|| part::objective_path(&desk.azolla_id, id)),
-            used_ms: age(workorder.created_at, content.now),
-            budget_ms: workorder.budget_ms,
         }
     })
 }
@@ -256,7 +269,7 @@ fn running_view(run: &Running) -> Markup {
                 }
                 (part::budget(run.used_ms, run.budget_ms, &format!("Time used by {}", run.title)))
             }
-            p.faint { (run.azolla_id) span.fact data-step={ (run.azolla_id) " " (run.objective_id) } {} }
+            p.faint { (run.azolla_id) span.fact data-step={ (run.azolla_id) " " (run.objective_id) } { (part::words(&run.step)) } }
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     },
     dashboard::{Ask, PageError, Shown, frame::Tab, part, session::Session},
     screen::{age, day_and_time},
+    under_way::Step,
 };
 
 /// Rows of the timeline, and runs, that are shown.
@@ -31,8 +32,8 @@ pub(super) struct Page {
     pub(super) azolla_type: azolla_protocol::AzollaType,
     pub(super) now: Timestamp,
     pub(super) pause: Option<PauseState>,
-    /// The run under way.
-    pub(super) running: Option<StoredWorkorder>,
+    /// The run under way, with what is done at the moment, where that is known here.
+    pub(super) running: Option<(StoredWorkorder, Option<Step>)>,
     pub(super) result: Option<Reviewed>,
     pub(super) runs: Vec<RunRecord>,
     pub(super) timeline: Vec<JournalEntry>,
@@ -70,13 +71,18 @@ async fn load(ask: &Ask<'_>, found: &Found) -> Result<Page, azolla_substrate::Su
         None => None,
     };
     let open = [read.created_workorders(10).await?, read.ungated_workorders(10).await?].concat();
+    let is_this = |step: &Step| step.azolla_id == found.azolla.id && step.objective_id == *found.id();
+    let step = ask.app.under_way().await.into_iter().find(is_this);
     let mut timeline = log::of_objective(found).await?;
     timeline.retain(|entry| line::matters(entry, found.azolla.azolla_type));
     timeline.drain(..timeline.len().saturating_sub(TIMELINE_MAX));
     Ok(Page {
         now,
         pause,
-        running: open.into_iter().find(|open| open.workorder.objective_id == *found.id()),
+        running: open
+            .into_iter()
+            .find(|open| open.workorder.objective_id == *found.id())
+            .map(|open| (open, step)),
         result: review::result(found, None).await?,
         runs: read.runs_before(found.id(), None, RUNS_MAX).await?,
         timeline,
@@ -134,11 +140,13 @@ fn head(page: &Page) -> Markup {
 fn now(page: &Page) -> Markup {
     let objective = &page.objective;
     html! {
-        @if let Some(stored) = &page.running {
+        @if let Some((stored, step)) = &page.running {
             @let workorder = &stored.workorder;
             div.running {
-                (part::budget(age(workorder.created_at, page.now), workorder.budget_ms, "Time used by the run"))
-                span.fact data-step={ (objective.azolla_id) " " (objective.objective_id) } {}
+                @let limited = step.as_ref().and_then(|step| Some((step.elapsed_ms(), step.limit_ms?)));
+                @let (used, most) = limited.unwrap_or((age(workorder.created_at, page.now), workorder.budget_ms));
+                (part::budget(used, most, "Time used by the run"))
+                span.fact data-step={ (objective.azolla_id) " " (objective.objective_id) } { @if let Some(step) = step { (part::words(&part::step(step))) } }
             }
         }
         @if let Some(reason) = &objective.blocked_reason { div.remark { h2 { "Blocked" } (part::text(reason)) } }

@@ -13,6 +13,7 @@ mod once;
 mod pages;
 mod part;
 mod plot;
+mod seen;
 mod session;
 
 use std::sync::Arc;

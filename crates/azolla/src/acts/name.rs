@@ -24,11 +24,12 @@ pub(crate) enum Act {
     Edit,
     Snooze,
     Manifest,
+    Seen,
 }
 
 impl Act {
     /// Every act.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Capture,
         Self::Promote,
         Self::Discard,
@@ -50,6 +51,7 @@ impl Act {
         Self::Edit,
         Self::Snooze,
         Self::Manifest,
+        Self::Seen,
     ];
 
     /// Returns the name that a form has for it.
@@ -76,6 +78,7 @@ impl Act {
             Self::Edit => "edit",
             Self::Snooze => "snooze",
             Self::Manifest => "manifest",
+            Self::Seen => "seen",
         }
     }
 
@@ -103,6 +106,7 @@ impl Act {
             Self::Edit => "Save the changes",
             Self::Snooze => "Leave it alone for a while",
             Self::Manifest => "Ask for orientation",
+            Self::Seen => "Seen",
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
     again,
     form::{Fields, path_of_ours},
     login::see,
-    once,
+    once, seen,
     session::{self, is_from_here},
 };
 use crate::{
@@ -63,7 +63,11 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
     };
     let (taking, given) = (app.clone(), fields.clone());
     let taken = async move {
-        match acted(&taking.acts, act, &given).await {
+        let acted = match act {
+            Act::Seen => seen::take(&taking, &given).await,
+            _ => acted(&taking.acts, act, &given).await,
+        };
+        match acted {
             Ok(done) => Answer::Done(done),
             Err(error) => Answer::Failed(in_words(&error)),
         }

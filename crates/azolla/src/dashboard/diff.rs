@@ -213,7 +213,7 @@ fn names_of(names: &str) -> (Option<String>, Option<String>) {
         name.strip_prefix(side).map(str::to_owned)
     };
     if names.starts_with('"') || names.ends_with('"') {
-        let split = names.find("\" ").map(|at| at + 1).or_else(|| names.find(" \""));
+        let split = if names.starts_with('"') { quoted_end(names) } else { names.find(" \"") };
         let Some(at) = split else { return (None, None) };
         return (name(&names[..at], "a/"), name(names[at..].trim_start(), "b/"));
     }
@@ -223,6 +223,19 @@ fn names_of(names: &str) -> (Option<String>, Option<String>) {
         (true, Some(" ")) => (name(&names[..half], "a/"), name(&names[half + 1..], "b/")),
         _ => (None, None),
     }
+}
+
+/// Returns where a quoted name at the beginning ends: behind the first quote that no backslash stands before.
+fn quoted_end(names: &str) -> Option<usize> {
+    let mut bytes = names.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Reads a name as git quotes it.

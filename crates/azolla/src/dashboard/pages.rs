@@ -11,3 +11,6 @@ pub(super) mod objectives;
 mod result;
 pub(super) mod run;
 pub(super) mod runs;
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,13 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// One that no browser has.
+    #[cfg(test)]
+    pub(super) fn for_a_test() -> Self {
+        let forms = Arc::new(Forms { process: "test".to_owned(), next: AtomicU64::new(0) });
+        Self { csrf: "word".to_owned(), hash: TokenHash::of("test"), forms, renewed: None }
+    }
+
     /// Returns a number for one form: what is sent with it twice is done once.
     pub(crate) fn once(&self) -> String {
         format!("{}-{}", self.forms.process, self.forms.next.fetch_add(1, Ordering::Relaxed))

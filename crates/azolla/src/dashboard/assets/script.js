@@ -118,16 +118,13 @@
     bar.value = Math.min(found.elapsed_ms, found.limit_ms);
     budget.lastElementChild.textContent = `${span(found.elapsed_ms)} of ${span(found.limit_ms)}`;
   });
-  if (document.querySelector("[data-live]") && window.EventSource) {
+  if (document.querySelector("[data-live]") && document.body.dataset.mark && window.EventSource) {
+    // It says where this page was, and after a gap where it was last: nothing is missed.
     let later;
     const soon = () => { clearTimeout(later); later = setTimeout(refresh, 250); };
-    const events = new EventSource("/events");
+    const events = new EventSource(`/events?since=${encodeURIComponent(document.body.dataset.mark || "")}`);
     events.addEventListener("change", soon);
     events.addEventListener("step", (event) => { try { steps(JSON.parse(event.data)); } catch { /* Not for us. */ } });
-    // After a gap nobody knows what was missed.
-    let gap = false;
-    events.addEventListener("error", () => { gap = true; });
-    events.addEventListener("open", () => { if (gap) { gap = false; soon(); } });
     document.addEventListener("visibilitychange", () => { if (!document.hidden && waiting) soon(); });
     document.addEventListener("focusout", () => { if (waiting) soon(); });
   }

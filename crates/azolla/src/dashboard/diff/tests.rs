@@ -68,9 +68,10 @@ fn a_rename_a_mode_a_binary_and_an_empty_file_say_what_they_are() {
 #[test]
 fn quoted_names_and_names_with_blanks_are_read() {
     let text = "diff --git \"a/caf\\303\\251 \\\"x\\\".txt\" \"b/caf\\303\\251 \\\"x\\\".txt\"\nindex 1..2 100644\n\
-                diff --git a/a b/b b/a b/b\nindex 1..2 100644\n";
+                diff --git a/a b/b b/a b/b\nindex 1..2 100644\n\
+                diff --git \"a/x\\\" y\\\\\" \"b/x\\\" y\\\\\"\nindex 1..2 100644\n";
     let paths: Vec<_> = read(text).iter().map(|file| file.path().to_owned()).collect();
-    assert_eq!(paths, ["café \"x\".txt", "a b/b"]);
+    assert_eq!(paths, ["café \"x\".txt", "a b/b", "x\" y\\"]);
 }
 
 #[test]

@@ -68,14 +68,25 @@ pub(super) fn view(content: &str, path: &str, part: Part) -> Markup {
         Part::Beginning => Room { lines: LINES_MAX, bytes: BYTES_MAX },
         Part::File(_) => Room { lines: LINES_ALONE_MAX, bytes: BYTES_ALONE_MAX },
     };
-    let shown = order.iter().filter(|(number, _)| part == Part::Beginning || part == Part::File(*number));
+    let asked = order.iter().filter(|(number, _)| part == Part::Beginning || part == Part::File(*number));
+    // A file that there is no room left for is in the list alone, which leads to it.
+    let mut shown: Vec<(usize, Markup)> = Vec::new();
+    for (number, file) in asked.take(FILES_MAX) {
+        if file.lines() == 0 || (room.lines > 0 && room.bytes > LINE_CHARS_MAX) {
+            shown.push((*number, file_view(*number, file, why(file), path, part, &mut room)));
+        }
+    }
+    let is_here = |number: usize| shown.iter().any(|(here, _)| *here == number);
     html! {
-        (list(&order, path, part, &why))
+        (list(&order, path, &why, &is_here))
         @if let Part::File(number) = part {
             p { "One file of " (part::counted(files.len(), "file", "files")) ". " a href={ (path) "#change" } { "Show the whole change" } }
             @if number > files.len() { p { "The change has no file with this number." } }
         }
-        @for (number, file) in shown.take(FILES_MAX) { (file_view(*number, file, why(file), path, part, &mut room)) }
+        @for (_, file) in &shown { (file) }
+        @if part == Part::Beginning && shown.len() < files.len() {
+            p { (part::counted(files.len() - shown.len(), "more file", "more files")) ": the list above leads to each." }
+        }
     }
 }
 
@@ -83,8 +94,8 @@ pub(super) fn view(content: &str, path: &str, part: Part) -> Markup {
 fn list(
     order: &[(usize, &FileDiff<'_>)],
     path: &str,
-    part: Part,
     why: &dyn Fn(&FileDiff<'_>) -> Option<&'static str>,
+    is_here: &dyn Fn(usize) -> bool,
 ) -> Markup {
     let (added, removed): (usize, usize) =
         (order.iter().map(|(_, file)| file.added).sum(), order.iter().map(|(_, file)| file.removed).sum());
@@ -93,7 +104,7 @@ fn list(
         @if order.len() > 1 {
             ul.files {
                 @for (number, file) in order.iter().take(FILES_MAX) {
-                    @let here = if part == Part::Beginning { format!("#file-{number}") } else { format!("{path}?file={number}#change") };
+                    @let here = if is_here(*number) { format!("#file-{number}") } else { format!("{path}?file={number}#change") };
                     li {
                         a href=(here) { (part::words(file.path())) }
                         (counts(file.added, file.removed))

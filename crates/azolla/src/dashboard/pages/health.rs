@@ -188,8 +188,8 @@ pub(super) fn view(health: &Health) -> Markup {
             (peers_view(&health.peers))
             section {
                 h2 { "Spending" }
-                p { @match &health.today { Some(today) => (today), None => "Nothing was spent today." } }
-                dl.facts-list { @for (name, value) in &health.caps { div { dt { (name) } dd { (value) } } } }
+                p { @match &health.today { Some(today) => (part::words(today)), None => "Nothing was spent today." } }
+                dl.facts-list { @for (name, value) in &health.caps { div { dt { (name) } dd { (part::words(value)) } } } }
                 p.faint { "Caps and limits: " (part::command("azolla limits")) }
             }
             section {
@@ -222,7 +222,7 @@ fn azolla_view(azolla: &Azolla) -> Markup {
                     div { dt { "waiting for you" } dd { (state.waiting) } }
                     div { dt { "last change" } dd { @match state.newest { Some(at) => (part::when(at, state.now)), None => "none yet" } } }
                     @for claim in &state.claims {
-                        div { dt { "claim" } dd { code { (claim.resource) } " by " (part::words(&claim.owner)) span.fact { "for " (duration(crate::screen::age(state.now, claim.until))) " more" } } }
+                        div { dt { "claim" } dd { code { (part::words(&claim.resource)) } " by " (part::words(&claim.owner)) span.fact { "for " (duration(crate::screen::age(state.now, claim.until))) " more" } } }
                     }
                 }
             }

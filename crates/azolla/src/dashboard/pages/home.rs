@@ -12,7 +12,7 @@ use crate::{
         Ask, PageError, Shown,
         form::form,
         frame::{self, Tab},
-        part,
+        part, seen,
         session::Session,
     },
     deployment::STANDING,
@@ -76,10 +76,8 @@ async fn load(ask: &Ask<'_>) -> Now {
     let mut actions = desk::actions(&look.desks);
     let more = actions.len().saturating_sub(ACTIONS_MAX);
     actions.truncate(ACTIONS_MAX);
-    let marks = look.desks.iter().filter_map(|desk| {
-        let look = desk.new_look()?;
-        Some(format!("{} {} {}", desk.azolla_id, look.cursor, look.at))
-    });
+    seen::begin(ask.app, &look.desks).await;
+    let marks = look.desks.iter().filter_map(seen::mark);
     let is_empty =
         contents(&look.desks).all(|(_, content)| content.open.is_empty() && content.runs.is_empty());
     let mut patching = deployment.config.azollas.iter().map(|azolla| azolla.azolla_type);
@@ -205,7 +203,7 @@ pub(super) fn view(now: &Now, session: &Session) -> Markup {
                 }
                 (changes_view(now, session))
                 section data-live="today" hidden[now.today.is_none()] {
-                    @if let Some(today) = &now.today { p.faint { (today) } }
+                    @if let Some(today) = &now.today { p.faint { (part::words(today)) } }
                 }
             }
         }
@@ -308,14 +306,14 @@ fn changes_view(now: &Now, session: &Session) -> Markup {
     let line = |(at, words): &(Timestamp, String)| {
         html! { li { time datetime=(at) title={ (day_and_time(*at)) " UTC" } { (&day_and_time(*at)[5..16]) } " " (part::words(words)) } }
     };
-    let marks: Vec<_> = now.marks.iter().map(|mark| ("mark", mark.as_str())).collect();
+    let marks: Vec<_> = now.marks.iter().map(|mark| (seen::FIELD, mark.as_str())).collect();
     html! {
         section #changes data-live="changes" {
             div.split {
-                h2 { "Since you last looked" @if let Some(looked) = &changes.looked { span.fact { (looked) } } }
-                (form(session, "seen", "/", &marks, html! { button.small { "Seen" } }))
+                h2 { "Since you last looked" @if let Some(looked) = &changes.looked { span.fact { (part::words(looked)) } } }
+                (form(session, Act::Seen.name(), "/", &marks, html! { button.small { "Seen" } }))
             }
-            @if let Some(earlier) = &changes.earlier { p.faint { (earlier) ": " (part::command("azolla log")) } }
+            @if let Some(earlier) = &changes.earlier { p.faint { (part::words(earlier)) ": " (part::command("azolla log")) } }
             ul.lines { @for change in changes.lines.iter().rev() { (line(change)) } }
         }
     }

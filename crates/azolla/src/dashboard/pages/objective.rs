@@ -168,8 +168,8 @@ fn now(page: &Page) -> Markup {
 fn blockers(objective: &Objective) -> Markup {
     let open: Vec<_> = objective.blocked_on.iter().filter(|blocker| !blocker.resolved).collect();
     html! {
-        @if !open.is_empty() {
-            section {
+        section data-live="blockers" hidden[open.is_empty()] {
+            @if !open.is_empty() {
                 h2 { "What it waits for" }
                 ul.plain {
                     @for blocker in open {

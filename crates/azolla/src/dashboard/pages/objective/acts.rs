@@ -81,7 +81,7 @@ fn unblocks(page: &Page) -> bool {
 pub(super) fn more(page: &Page, session: &Session) -> Markup {
     let can = |step: Act| page.allowed.contains(&step);
     html! {
-        section #more aria-labelledby="more-title" {
+        section #more data-live="more" aria-labelledby="more-title" hidden[page.allowed.is_empty()] {
             h2 #more-title { "Other things to do with it" }
             div.acts {
                 @if can(Act::Edit) {

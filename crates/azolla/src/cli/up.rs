@@ -1,6 +1,8 @@
-//! `azolla up`: the roles of all azollas and the HTTP server, until it is stopped.
+//! `azolla up`: the roles of all azollas and the HTTP server with the dashboard, until it is stopped.
 
-use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+mod open;
+
+use std::{net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Instant};
 
 use azolla_control_plane::poll::{self, Until};
 use azolla_protocol::WorkerRole;
@@ -11,18 +13,21 @@ use super::run::{Contexts, Signals};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
-    failure::Failure,
+    failure::{Failure, sentence},
+    home::Home,
     http::{self, App, Listening},
-    screen::{FAINT, PLAIN, Page, STRONG},
+    screen::{FAINT, PLAIN, Page, STRONG, remark},
     stores::Stores,
 };
 
-/// Keep everything going: the work of all azollas, and the HTTP server
+/// Keep everything going: the work of all azollas, and the dashboard
 #[derive(Args)]
-#[command(after_help = "Examples:\n  azolla up\n  azolla up --listen 127.0.0.1:0          any free port\n  \
+#[command(
+    after_help = "Examples:\n  azolla up --open                         and show the dashboard\n  azolla up\n  azolla up --listen 127.0.0.1:0          any free port\n  \
                   azolla up --roles runner,gate           only these, where machines share an azolla\n  \
                   azolla up --roles http                  only the server\n\n\
-                  It ends in good order with Ctrl-C or SIGTERM; what was under way is taken up again at the next start.")]
+                  It ends in good order with Ctrl-C or SIGTERM; what was under way is taken up again at the next start."
+)]
 pub(crate) struct Up {
     /// Where the server listens; otherwise listen of [http], which is 127.0.0.1:7517 if nothing is said.
     #[arg(long, value_name = "ADDRESS")]
@@ -32,6 +37,14 @@ pub(crate) struct Up {
     /// deadline-monitor; otherwise all of them.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = part)]
     roles: Vec<Part>,
+
+    /// Open the dashboard in a browser.
+    #[arg(long)]
+    open: bool,
+
+    /// First end every session of the dashboard, on all browsers.
+    #[arg(long)]
+    log_out_all: bool,
 }
 
 /// Something that runs.
@@ -61,6 +74,10 @@ impl Up {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Arc::new(Deployment::load(home)?);
         deployment.place.make()?;
+        if self.log_out_all {
+            let count = Home::open(&deployment.place.home_store())?.end_sessions()?;
+            remark(&format!("{count} sessions are ended"));
+        }
         let (stop, stopping) = watch::channel(false);
         // Before anything is started: an address that cannot be used ends it here.
         let listening = match self.runs(Part::Http) {
@@ -87,12 +104,19 @@ impl Up {
                 .into());
         }
         let signals = Signals::stop(stop.clone())?;
+        let mut opened = None;
         let served = match listening {
             Some(listening) => {
                 let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
                 let app = app.watching(contexts.under_way.clone(), !contexts.all.is_empty());
-                self.show(&deployment, Some(&listening), &contexts, &roles)?;
-                Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
+                let code = app.door.code(Instant::now())?;
+                let link = format!("{}/login?code={}", listening.link(&deployment), code.text());
+                self.show(&deployment, Some((&listening, &link)), &contexts, &roles)?;
+                let served = tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone()));
+                if self.open {
+                    opened = open(&deployment, &link).await;
+                }
+                Some(served)
             }
             None => {
                 self.show(&deployment, None, &contexts, &roles)?;
@@ -114,6 +138,7 @@ impl Up {
         if let Some(served) = served {
             let _ = served.await;
         }
+        drop(opened);
         signals.end();
         drawing.end().await;
         ended?;
@@ -127,13 +152,15 @@ impl Up {
     fn show(
         &self,
         deployment: &Deployment,
-        listening: Option<&Listening>,
+        listening: Option<(&Listening, &str)>,
         contexts: &Contexts,
         roles: &[WorkerRole],
     ) -> anyhow::Result<()> {
         let mut page = Page::default();
-        if let Some(listening) = listening {
+        if let Some((listening, link)) = listening {
             page.add(PLAIN, "listens at ").line(STRONG, &listening.url());
+            page.add(PLAIN, "dashboard ").line(STRONG, link);
+            page.line(FAINT, "  that link logs you in once, for 15 minutes; azolla up --open opens it");
             let token = deployment.place.operator_token();
             page.add(PLAIN, "operator's token in ").line(FAINT, &token.display().to_string());
         }
@@ -146,4 +173,19 @@ impl Up {
         page.line(FAINT, "Ctrl-C ends it");
         Ok(page.show()?)
     }
+}
+
+/// Opens the dashboard. That nobody can is no failure: the link is on the screen.
+async fn open(deployment: &Deployment, link: &str) -> Option<open::Leading> {
+    let leading = match open::Leading::make(&deployment.place.state(), link) {
+        Ok(leading) => leading,
+        Err(error) => {
+            remark(&format!("no browser was opened: {}; open the link above", sentence(&error.into())));
+            return None;
+        }
+    };
+    if let Err(why) = leading.open().await {
+        remark(&format!("no browser was opened: {why}; open the link above"));
+    }
+    Some(leading)
 }

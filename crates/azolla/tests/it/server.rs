@@ -64,7 +64,7 @@ impl<'a> Server<'a> {
         let mut address = String::new();
         for line in lines.by_ref() {
             let line = line.unwrap();
-            if let Some((_, at)) = line.split_once("://") {
+            if let Some((_, at)) = line.strip_prefix("listens at ").and_then(|url| url.split_once("://")) {
                 address = at.to_owned();
             }
             said.push_str(&format!("{line}\n"));

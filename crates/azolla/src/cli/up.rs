@@ -9,11 +9,12 @@ use azolla_protocol::WorkerRole;
 use clap::Args;
 use tokio::sync::watch;
 
+use self::open::Opening;
 use super::run::{Contexts, Signals};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
-    failure::{Failure, sentence},
+    failure::Failure,
     home::Home,
     http::{self, App, Listening},
     screen::{FAINT, PLAIN, Page, STRONG, remark},
@@ -104,7 +105,7 @@ impl Up {
                 .into());
         }
         let signals = Signals::stop(stop.clone())?;
-        let mut opened = None;
+        let mut opening = None;
         let served = match listening {
             Some(listening) => {
                 let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
@@ -112,11 +113,10 @@ impl Up {
                 let code = app.door.code(Instant::now())?;
                 let link = format!("{}/login?code={}", listening.link(&deployment), code.text());
                 self.show(&deployment, Some((&listening, &link)), &contexts, &roles)?;
-                let served = tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone()));
                 if self.open {
-                    opened = open(&deployment, &link).await;
+                    opening = Some(Opening::begin(deployment.place.state(), link));
                 }
-                Some(served)
+                Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
             }
             None => {
                 self.show(&deployment, None, &contexts, &roles)?;
@@ -138,7 +138,9 @@ impl Up {
         if let Some(served) = served {
             let _ = served.await;
         }
-        drop(opened);
+        if let Some(opening) = opening {
+            opening.end().await;
+        }
         signals.end();
         drawing.end().await;
         ended?;
@@ -173,19 +175,4 @@ impl Up {
         page.line(FAINT, "Ctrl-C ends it");
         Ok(page.show()?)
     }
-}
-
-/// Opens the dashboard. That nobody can is no failure: the link is on the screen.
-async fn open(deployment: &Deployment, link: &str) -> Option<open::Leading> {
-    let leading = match open::Leading::make(&deployment.place.state(), link) {
-        Ok(leading) => leading,
-        Err(error) => {
-            remark(&format!("no browser was opened: {}; open the link above", sentence(&error.into())));
-            return None;
-        }
-    };
-    if let Err(why) = leading.open().await {
-        remark(&format!("no browser was opened: {why}; open the link above"));
-    }
-    Some(leading)
 }

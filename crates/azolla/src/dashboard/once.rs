@@ -16,10 +16,13 @@ use super::act::Answer;
 /// Forms of one session whose answer is kept.
 const KEPT_MAX: usize = 256;
 
+/// What comes of a form, for everybody who sent it.
+type Coming = Shared<BoxFuture<'static, Arc<Answer>>>;
+
 /// What came of the latest forms.
 #[derive(Default)]
 pub(super) struct Answers {
-    kept: Mutex<VecDeque<(String, Shared<BoxFuture<'static, Arc<Answer>>>)>>,
+    kept: Mutex<VecDeque<(String, Coming)>>,
 }
 
 impl Answers {

@@ -201,12 +201,4 @@ pub(super) fn is_from_here(headers: &HeaderMap) -> bool {
 }
 
 #[cfg(test)]
-impl Session {
-    /// A session for a page that is only looked at.
-    pub(crate) fn of_a_test() -> Self {
-        Sessions::new(false).unwrap().session(&"0".repeat(64), false)
-    }
-}
-
-#[cfg(test)]
 mod tests;

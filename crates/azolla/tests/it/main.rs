@@ -10,6 +10,7 @@ mod caps;
 mod cli;
 mod completion;
 mod conformance;
+mod dashboard;
 mod demo;
 mod dependencies;
 mod doctor;

@@ -14,16 +14,49 @@ use std::{
 use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, Sandbox};
 use azolla_protocol::IdSource;
 use azolla_substrate::SystemIds;
+use tokio::task::JoinHandle;
 
-/// How long a program may take to hand the file to a browser.
+use crate::screen::remark;
+
+/// How long the program that hands the file to a browser is waited for. Some are the browser from then on.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
+/// A browser that is being opened: the file that leads it on is there until this ends.
+pub(super) struct Opening(JoinHandle<()>);
+
+impl Opening {
+    /// Opens the link. That nobody can is no failure: it is on the screen.
+    pub(super) fn begin(directory: PathBuf, link: String) -> Self {
+        Self(tokio::spawn(async move {
+            let leading = match Leading::make(&directory, &link) {
+                Ok(leading) => leading,
+                Err(error) => return not_opened(&error.to_string()),
+            };
+            if let Err(why) = leading.open().await {
+                not_opened(&why);
+            }
+            // Somebody may open it by hand, or again.
+            std::future::pending().await
+        }))
+    }
+
+    /// Takes the file away. What was opened stays.
+    pub(super) async fn end(self) {
+        self.0.abort();
+        let _ = self.0.await;
+    }
+}
+
+fn not_opened(why: &str) {
+    remark(&format!("no browser was opened: {why}; open the link above"));
+}
+
 /// The file that leads a browser on; removed when it is dropped.
-pub(super) struct Leading(PathBuf);
+struct Leading(PathBuf);
 
 impl Leading {
     /// Makes it in `directory`, for its owner alone.
-    pub(super) fn make(directory: &Path, link: &str) -> std::io::Result<Self> {
+    fn make(directory: &Path, link: &str) -> std::io::Result<Self> {
         std::fs::create_dir_all(directory)?;
         let path = directory.join(format!("open-{}.html", SystemIds::default().body()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -33,7 +66,7 @@ impl Leading {
     }
 
     /// Hands it to a browser, or says why that is not done.
-    pub(super) async fn open(&self) -> Result<(), String> {
+    async fn open(&self) -> Result<(), String> {
         let variables: BTreeMap<OsString, OsString> =
             std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_passed)).collect();
         if cfg!(target_os = "linux") && !has_display(&variables) {
@@ -53,7 +86,7 @@ impl Leading {
         };
         let finished = azolla_process::run(&program, &bounds).await.map_err(|error| error.to_string())?;
         match finished.exit {
-            Exit::Code(0) => Ok(()),
+            Exit::Code(0) | Exit::TimedOut => Ok(()),
             exit => Err(format!("{} ended with {exit:?}", program.path.display())),
         }
     }
@@ -86,7 +119,7 @@ fn opener(variables: &BTreeMap<OsString, OsString>) -> Option<Program> {
     let find = |name: &str| azolla_process::find(name.as_ref(), &path);
     let opener = find("xdg-open").or_else(|| find("open"))?;
     let (path, arguments) = match find("setsid") {
-        Some(setsid) => (setsid, vec!["--fork".into(), opener.into()]),
+        Some(setsid) => (setsid, vec!["--fork".into(), "--wait".into(), opener.into()]),
         None => (opener, Vec::new()),
     };
     let directory = PathBuf::from("/");

@@ -88,8 +88,9 @@
     waiting = false;
     under = true;
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin", headers: { "x-live": "1" } });
-      if (answer.redirected && new URL(answer.url).pathname === "/login") { location.reload(); return; }
+      const answer = await fetch(location.href, { credentials: "same-origin", headers: { "azolla-live": "1" } });
+      // What is half typed here stays: a form that is sent now asks to log in, and comes back.
+      if (answer.status === 401) { tell("You are logged out"); return; }
       if (answer.ok) patch(new DOMParser().parseFromString(await answer.text(), "text/html"));
     } catch { /* The next change tries again. */ } finally { under = false; }
   };
@@ -120,12 +121,23 @@
   });
   if (document.querySelector("[data-live]") && document.body.dataset.mark && window.EventSource) {
     // It says where this page was, and after a gap where it was last: nothing is missed.
+    let mark = document.body.dataset.mark;
+    let events;
     let later;
     const soon = () => { clearTimeout(later); later = setTimeout(refresh, 250); };
-    const events = new EventSource(`/events?since=${encodeURIComponent(document.body.dataset.mark || "")}`);
-    events.addEventListener("change", soon);
-    events.addEventListener("step", (event) => { try { steps(JSON.parse(event.data)); } catch { /* Not for us. */ } });
-    document.addEventListener("visibilitychange", () => { if (!document.hidden && waiting) soon(); });
+    // A browser has few connections to one server: a page that nobody sees holds none.
+    const listen = () => {
+      if (document.hidden) { events?.close(); events = undefined; return; }
+      if (waiting) soon();
+      if (events) return;
+      events = new EventSource(`/events?since=${encodeURIComponent(mark)}`);
+      events.addEventListener("change", (event) => { mark = event.lastEventId || mark; soon(); });
+      events.addEventListener("step", (event) => { try { steps(JSON.parse(event.data)); } catch { /* Not for us. */ } });
+    };
+    listen();
+    document.addEventListener("visibilitychange", listen);
+    addEventListener("pagehide", () => { events?.close(); events = undefined; });
+    addEventListener("pageshow", listen);
     document.addEventListener("focusout", () => { if (waiting) soon(); });
   }
 

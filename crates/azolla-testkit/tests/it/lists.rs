@@ -68,10 +68,10 @@ on_both_backends! {
             assert_eq!(all(world.read(), Tickets::All, limit).await, newest, "{limit} on a page");
             for (which, only) in [(Tickets::New, &new), (Tickets::Confirmed, &made[0]), (Tickets::Archived, &archived)]
             {
-                assert_eq!(all(world.read(), which, limit).await, [only.objective_id.clone()]);
+                assert_eq!(all(world.read(), which, limit).await, std::slice::from_ref(&only.objective_id));
             }
             let blocked = all(world.read(), Tickets::Blocked, limit).await;
-            assert_eq!(blocked, [made[2].objective_id.clone()]);
+            assert_eq!(blocked, std::slice::from_ref(&made[2].objective_id));
         }
         let (mut runs, mut before) = (Vec::new(), None);
         loop {

@@ -123,6 +123,8 @@ pub(super) fn page(frame: &Frame<'_>, shown: Shown) -> Markup {
                 @if let Some(done) = frame.said { (said(done)) }
                 p #told.unseen role="status" aria-live="polite" {}
                 main #main { (shown.main) }
+                // There are keys where there is a script.
+                footer #keys-hint hidden { button.quiet type="button" { "Keys: press " kbd { "?" } } }
             }
             (keys())
         },

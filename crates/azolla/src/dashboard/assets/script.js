@@ -109,15 +109,24 @@
     });
     if (changed.length) { document.title = fresh.title; tell(`Changed: ${changed.join(", ")}`); }
   };
+  // What is under way goes on between two events: a bar is moved from when its step began.
+  const bars = () => all("[data-step]").forEach((place) => {
+    const budget = place.closest("li, .running")?.querySelector(".budget");
+    const bar = budget?.querySelector("progress");
+    if (!bar) return;
+    bar.dataset.since ||= String(Date.now() - bar.value);
+    const used = Math.max(0, Date.now() - Number(bar.dataset.since));
+    bar.value = Math.min(used, bar.max);
+    budget.lastElementChild.textContent = `${span(used)} of ${span(bar.max)}`;
+  });
   const steps = (list) => all("[data-step]").forEach((place) => {
     const found = list.find((step) => `${step.azolla_id} ${step.objective_id}` === place.dataset.step);
     place.textContent = found ? [found.step, found.detail].filter(Boolean).join(", ") : "";
-    const budget = place.closest("li, .running")?.querySelector(".budget");
-    if (!found || !budget || !found.limit_ms) return;
-    const bar = budget.querySelector("progress");
+    const bar = place.closest("li, .running")?.querySelector(".budget progress");
+    if (!found || !bar || !found.limit_ms) return;
     bar.max = found.limit_ms;
-    bar.value = Math.min(found.elapsed_ms, found.limit_ms);
-    budget.lastElementChild.textContent = `${span(found.elapsed_ms)} of ${span(found.limit_ms)}`;
+    bar.dataset.since = String(Date.now() - found.elapsed_ms);
+    bars();
   });
   if (document.querySelector("[data-live]") && document.body.dataset.mark && window.EventSource) {
     // It says where this page was, and after a gap where it was last: nothing is missed.
@@ -149,6 +158,8 @@
     on.checked = stored() !== "off";
     on.addEventListener("change", () => { try { localStorage.setItem("keys", on.checked ? "on" : "off"); } catch { /* For this page alone. */ } });
   }
+  const hint = document.getElementById("keys-hint");
+  if (hint && dialog) { hint.hidden = false; hint.firstElementChild.addEventListener("click", () => dialog.showModal()); }
   const visible = (element) => element.getClientRects().length > 0;
   const move = (by) => {
     const rows = all("main a.row, main .need h2 a, main .rows > li > .split > a, main .cards > li > .acts summary.main, main .file > summary").filter(visible);
@@ -195,4 +206,5 @@
 
   enhance(document);
   setInterval(tick, 15000);
+  setInterval(bars, 1000);
 })();

@@ -7,7 +7,7 @@ use azolla_protocol::{AzollaType, Objective, ObjectiveStatus, Timestamp};
 use maud::{Markup, html};
 
 use crate::{
-    acts::Act,
+    acts::{self, Act},
     dashboard::{
         Ask, PageError, Shown,
         form::form,
@@ -90,7 +90,7 @@ async fn load(ask: &Ask<'_>) -> Now {
         needs: actions.into_iter().map(|action| Need { way: way(&look.desks, &action), action }).collect(),
         more,
         running: contents(&look.desks).flat_map(|(desk, content)| running(desk, content, &steps)).collect(),
-        waiting: desk::waiting(deployment, &look),
+        waiting: waiting(ask, desk::waiting(deployment, &look)),
         changes: desk::changes(&look.desks, CHANGES_MAX),
         marks: marks.collect(),
         away: look
@@ -134,6 +134,17 @@ fn running<'a>(
             path: (id.as_str() != STANDING).then(|| part::objective_path(&desk.azolla_id, id)),
         }
     })
+}
+
+/// What is worked on by itself here needs no command.
+fn waiting(ask: &Ask<'_>, mut remarks: Vec<Remark>) -> Vec<Remark> {
+    let is_done_here = |next: &NextStep| {
+        ask.app.works() && matches!(next, NextStep::Type(command) if acts::WORKS.contains(&command.as_str()))
+    };
+    for remark in &mut remarks {
+        remark.next = remark.next.take().filter(|next| !is_done_here(next));
+    }
+    remarks
 }
 
 /// Returns where an action is dealt with.
@@ -304,7 +315,8 @@ fn changes_view(now: &Now, session: &Session) -> Markup {
         return html! { section #changes data-live="changes" hidden {} };
     };
     let line = |(at, words): &(Timestamp, String)| {
-        html! { li { time datetime=(at) title={ (day_and_time(*at)) " UTC" } { (&day_and_time(*at)[5..16]) } " " (part::words(words)) } }
+        let (title, words) = titled(words);
+        html! { li { time datetime=(at) title={ (day_and_time(*at)) " UTC" } { (&day_and_time(*at)[5..16]) } " " @if let Some(title) = title { strong { (part::words(title)) } " " } (part::words(words)) } }
     };
     let marks: Vec<_> = now.marks.iter().map(|mark| (seen::FIELD, mark.as_str())).collect();
     html! {
@@ -317,4 +329,14 @@ fn changes_view(now: &Now, session: &Session) -> Markup {
             ul.lines { @for change in changes.lines.iter().rev() { (line(change)) } }
         }
     }
+}
+
+/// Takes `obj-… was approved (Title)` apart: a person knows it by its title.
+fn titled(words: &str) -> (Option<&str>, &str) {
+    let parts = || {
+        let (id, rest) = words.split_once(' ')?;
+        let (what, title) = rest.strip_suffix(')')?.split_once(" (")?;
+        id.starts_with("obj-").then_some((title, what))
+    };
+    parts().map_or((None, words), |(title, what)| (Some(title), what))
 }

@@ -149,6 +149,7 @@ fn now(page: &Page) -> Markup {
                 span.fact data-step={ (objective.azolla_id) " " (objective.objective_id) } { @if let Some(step) = step { (part::words(&part::step(step))) } }
             }
         }
+        @if objective.metadata.contains_key("cancel") { p { "It is to stop: that happens at its next sign of life." } }
         @if let Some(reason) = &objective.blocked_reason { div.remark { h2 { "Blocked" } (part::text(reason)) } }
         @if let Some(pause) = &page.pause {
             ul.plain.next {

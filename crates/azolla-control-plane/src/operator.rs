@@ -13,6 +13,7 @@ use azolla_substrate::{
 
 use self::next::{By, Change};
 
+mod allowed;
 mod candidates;
 mod captures;
 mod client;
@@ -21,6 +22,7 @@ mod requests;
 mod standing;
 
 pub use self::{
+    allowed::{OperatorStep, allowed},
     candidates::{CandidateRef, Promotion},
     client::Client,
     requests::Requested,

@@ -25,7 +25,8 @@ pub use error::{BoxError, SubstrateError};
 pub use migration::STORE_VERSION;
 pub use postgres::{PostgresReader, PostgresSubstrate};
 pub use read::{
-    Identity, ObjectiveFilter, PauseFilter, StoredEvent, StoredObjective, StoredWorkorder, StreamState,
+    Before, Identity, ObjectiveFilter, PauseFilter, StoredEvent, StoredObjective, StoredWorkorder,
+    StreamState, Tickets,
 };
 pub use sqlite::{SqliteReader, SqliteSubstrate};
 pub use statement::{Cell, Row, Statement, Step};

@@ -91,6 +91,31 @@ pub struct ObjectiveFilter {
     pub limit: u64,
 }
 
+/// Which tickets a page lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tickets {
+    /// All that are not archived.
+    All,
+    /// Not approved.
+    New,
+    /// Blocked.
+    Blocked,
+    /// Confirmed.
+    Confirmed,
+    /// Archived, whatever they were.
+    Archived,
+}
+
+/// Where a page of a list that shows the newest first begins: before the instant and the id of the last row of the page
+/// before. A key and not a count, so that a page costs the same however far back it is, and over several azollas too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// When that row was created.
+    pub created_at: Timestamp,
+    /// Its id.
+    pub id: String,
+}
+
 /// Which pause_states to list.
 #[derive(Clone, Debug)]
 pub struct PauseFilter {
@@ -130,6 +155,32 @@ impl dyn SubstrateRead + '_ {
             filter.limit.into(),
         ];
         self.many(Statement::new(sql::OBJECTIVES, values), rows::read_objective).await
+    }
+
+    /// Returns a page of tickets, newest first.
+    pub async fn tickets_before(
+        &self,
+        which: Tickets,
+        before: Option<&Before>,
+        limit: u64,
+    ) -> Result<Vec<StoredObjective>, SubstrateError> {
+        let sql = match which {
+            Tickets::All => sql::TICKETS_BEFORE,
+            Tickets::New => sql::TICKETS_NEW_BEFORE,
+            Tickets::Blocked => sql::TICKETS_BLOCKED_BEFORE,
+            Tickets::Confirmed => sql::TICKETS_CONFIRMED_BEFORE,
+            Tickets::Archived => sql::TICKETS_ARCHIVED_BEFORE,
+        };
+        self.many(Statement::new(sql, before_cells(before, limit)), rows::read_objective).await
+    }
+
+    /// Returns a page of the run records of all objectives, newest first.
+    pub async fn runs_listed(
+        &self,
+        before: Option<&Before>,
+        limit: u64,
+    ) -> Result<Vec<RunRecord>, SubstrateError> {
+        self.many(Statement::new(sql::RUNS_BEFORE, before_cells(before, limit)), rows::read_document).await
     }
 
     /// Returns the tickets that are open: NEW, approved, running, blocked, or done and not confirmed. Archived ones are
@@ -357,4 +408,15 @@ impl dyn SubstrateRead + '_ {
     ) -> Result<Vec<T>, SubstrateError> {
         self.many(Statement::new(sql, [Cell::from(key)]), rows::read_document).await
     }
+}
+
+/// Sorts after every instant and every id.
+const LAST: &str = "~";
+
+fn before_cells(before: Option<&Before>, limit: u64) -> [Cell; 3] {
+    let (at, id) = match before {
+        Some(Before { created_at, id }) => (created_at.to_string(), id.clone()),
+        None => (LAST.to_owned(), LAST.to_owned()),
+    };
+    [at.into(), id.into(), limit.into()]
 }

@@ -242,6 +242,27 @@ pub(crate) const OBJECTIVES: &str = concat!(
       AND urgency <= $4 ORDER BY created_at, objective_id LIMIT $5"
 );
 
+/// A page of tickets before a key, the newest first: all of them, or those of a part that has an index of its own or is
+/// most of what there is.
+macro_rules! tickets_before {
+    ($which:literal) => {
+        concat!(
+            "SELECT ",
+            objective_columns!(),
+            " FROM objective WHERE (created_at, objective_id) < ($1, $2) AND objective_type = 'TICKET' AND ",
+            $which,
+            " ORDER BY created_at DESC, objective_id DESC LIMIT $3"
+        )
+    };
+}
+pub(crate) const TICKETS_BEFORE: &str = tickets_before!("archived = 0");
+pub(crate) const TICKETS_NEW_BEFORE: &str =
+    tickets_before!("status IN ('NEW', 'BLOCKED') AND archived = 0 AND status = 'NEW'");
+pub(crate) const TICKETS_BLOCKED_BEFORE: &str =
+    tickets_before!("status IN ('NEW', 'BLOCKED') AND archived = 0 AND status = 'BLOCKED'");
+pub(crate) const TICKETS_CONFIRMED_BEFORE: &str = tickets_before!("archived = 0 AND confirmed = 1");
+pub(crate) const TICKETS_ARCHIVED_BEFORE: &str = tickets_before!("archived = 1");
+
 /// What is open, by the partial index that each part of it has; what runs is found through its workorder.
 pub(crate) const OBJECTIVES_RESTING: &str = concat!(
     "SELECT ",
@@ -309,6 +330,10 @@ pub(crate) const RUNS_OF_OBJECTIVE_BEFORE: &str = "
     SELECT document FROM run_record WHERE objective_id = $1
       AND ($2 = '' OR (created_at, run_id) <
         (SELECT before.created_at, before.run_id FROM run_record AS before WHERE before.run_id = $2))
+    ORDER BY created_at DESC, run_id DESC LIMIT $3";
+/// Newest first, of all objectives, before a key.
+pub(crate) const RUNS_BEFORE: &str = "
+    SELECT document FROM run_record WHERE (created_at, run_id) < ($1, $2)
     ORDER BY created_at DESC, run_id DESC LIMIT $3";
 pub(crate) const EVIDENCE_OF_RUN: &str = "SELECT document FROM gate_evidence WHERE run_id = $1";
 pub(crate) const USAGE_OF_WORKORDER: &str =

@@ -71,19 +71,42 @@ impl Deployment {
             }
             return Ok(azolla);
         }
-        let all: Vec<_> =
-            self.config.azollas.iter().filter(|azolla| azolla.azolla_type == azolla_type).collect();
         if let Some(here) = self.here().filter(|here| here.azolla_type == azolla_type) {
             return Ok(here);
         }
+        self.the_one(azolla_type, |listed| {
+            let what = "there is more than one azolla, and this directory is in none of their repositories";
+            Failure::usage(what).hint(format!("add --azolla ID; configured: {listed}"))
+        })
+    }
+
+    /// Returns the azolla of a type, as [`Deployment::one`] does, for whoever is in no directory.
+    pub(crate) fn only(
+        &self,
+        named: Option<&AzollaId>,
+        azolla_type: AzollaType,
+    ) -> Result<&AzollaConfig, Failure> {
+        if named.is_some() {
+            return self.one(named, azolla_type);
+        }
+        self.the_one(azolla_type, |listed| {
+            Failure::usage("there is more than one azolla")
+                .hint(format!("name the azolla; configured: {listed}"))
+        })
+    }
+
+    fn the_one(
+        &self,
+        azolla_type: AzollaType,
+        several: impl FnOnce(String) -> Failure,
+    ) -> Result<&AzollaConfig, Failure> {
+        let all: Vec<_> =
+            self.config.azollas.iter().filter(|azolla| azolla.azolla_type == azolla_type).collect();
         match all[..] {
             [only] => Ok(only),
             [] => Err(Failure::not_found(format!("no {azolla_type} is configured"))
                 .hint("cd into a repository, then: azolla init")),
-            _ => Err(Failure::usage(
-                "there is more than one azolla, and this directory is in none of their repositories",
-            )
-            .hint(format!("add --azolla ID; configured: {}", self.listed(&all)))),
+            _ => Err(several(self.listed(&all))),
         }
     }
 

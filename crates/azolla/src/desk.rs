@@ -18,7 +18,7 @@ use self::content::Mark;
 pub(crate) use self::{
     content::{Content, Desk},
     next::{Action, actions},
-    said::{Remark, changes, waiting},
+    said::{Changes, Remark, changes, waiting},
     spending::{NextStep, Spending},
 };
 use crate::{config::AzollaConfig, deployment::Deployment, home::Home};

@@ -22,6 +22,7 @@ pub(crate) struct Failure {
     code: Code,
     what: String,
     hint: Option<String>,
+    listing: Vec<String>,
 }
 
 /// The exit codes, as `azolla --help` lists them.
@@ -52,7 +53,7 @@ pub(crate) enum Code {
 impl Failure {
     /// Something that failed.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { code: Code::Failure, what: what.into(), hint: None }
+        Self { code: Code::Failure, what: what.into(), hint: None, listing: Vec::new() }
     }
 
     /// A command that does not say what it means.
@@ -104,6 +105,12 @@ impl Failure {
         self
     }
 
+    /// Adds what could be meant, a line each.
+    pub(crate) fn listing(mut self, lines: Vec<String>) -> Self {
+        self.listing = lines;
+        self
+    }
+
     /// Returns what kind of failure it is.
     pub(crate) fn code(&self) -> Code {
         self.code
@@ -133,6 +140,9 @@ pub(crate) fn report(error: &anyhow::Error, told: Told) -> ExitCode {
     let words = in_words(error);
     let mut out = anstream::stderr().lock();
     // Nothing can be done if even stderr is closed.
+    for line in &words.listing {
+        let _ = writeln!(out, "  {}", plain(line));
+    }
     let _ = writeln!(out, "error: {}", words.text);
     if let Some(hint) = &words.hint {
         let _ = writeln!(out, "hint: {}", plain(hint));
@@ -148,7 +158,7 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
 
 /// Returns an error for a screen that is not a terminal's: its kind, what happened, and what helps.
 pub(crate) fn told(error: &anyhow::Error) -> (Code, String, Option<String>) {
-    let Words { code, text, hint } = in_words(error);
+    let Words { code, text, hint, .. } = in_words(error);
     (code, text, hint)
 }
 
@@ -156,7 +166,10 @@ pub(crate) fn told(error: &anyhow::Error) -> (Code, String, Option<String>) {
 pub(crate) fn misused(error: &clap::Error, told: Told) -> ExitCode {
     let text = plain_lines(&error.to_string());
     let _ = write!(anstream::stderr(), "{text}");
-    tell(told, &Words { code: Code::Usage, text: text.trim_end().to_owned(), hint: None });
+    tell(
+        told,
+        &Words { code: Code::Usage, text: text.trim_end().to_owned(), hint: None, listing: Vec::new() },
+    );
     ExitCode::from(Code::Usage as u8)
 }
 
@@ -169,13 +182,19 @@ fn tell(told: Told, words: &Words) {
 }
 
 /// An error in words.
-struct Words {
-    code: Code,
-    text: String,
-    hint: Option<String>,
+pub(crate) struct Words {
+    /// What kind of failure it is.
+    pub(crate) code: Code,
+    /// The fact, with its causes.
+    pub(crate) text: String,
+    /// The next step.
+    pub(crate) hint: Option<String>,
+    /// What could be meant, a line each.
+    pub(crate) listing: Vec<String>,
 }
 
-fn in_words(error: &anyhow::Error) -> Words {
+/// Returns an error as every screen says it.
+pub(crate) fn in_words(error: &anyhow::Error) -> Words {
     let (code, hint) = error.chain().find_map(classified).unwrap_or((Code::Failure, None));
     let mut causes: Vec<String> = Vec::new();
     for cause in error.chain() {
@@ -188,7 +207,9 @@ fn in_words(error: &anyhow::Error) -> Words {
             causes.push(text);
         }
     }
-    Words { code, text: causes.join(": "), hint }
+    let listing =
+        error.chain().find_map(|cause| cause.downcast_ref::<Failure>()).map(|failure| &failure.listing);
+    Words { code, text: causes.join(": "), hint, listing: listing.cloned().unwrap_or_default() }
 }
 
 /// Returns what an error says, without the next step that comes on a line of its own.

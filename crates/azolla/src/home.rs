@@ -1,9 +1,10 @@
-//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, how
-//! peers prove who they are, and what the operator has been told of.
+//! `home.sqlite`: what belongs to no azolla. Trust pins, how far the operator has looked, what is spent, how peers prove
+//! who they are, what the operator has been told of, and who is logged in.
 
 mod account;
 mod notices;
 mod peers;
+mod sessions;
 mod sql;
 
 use std::{
@@ -21,6 +22,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior};
 pub(crate) use account::{Account, Hold, Spent};
 pub(crate) use notices::{Claim, Delivery};
 pub(crate) use peers::{Exposure, PeerToken};
+pub(crate) use sessions::{SESSIONS_MAX, SessionUse};
 
 /// The home store.
 pub(crate) struct Home {

@@ -1,5 +1,5 @@
-//! HTTP: the door of the Exchange Membrane for other machines, and the operator's own interface. Nothing here approves,
-//! promotes, confirms or runs a command (T27).
+//! HTTP: the door of the Exchange Membrane for other machines, and the operator's own interface. Nothing under `/v1`
+//! approves, promotes, confirms or runs a command (T27); the pages of the dashboard do the first three, for a session.
 
 mod access;
 mod answer;
@@ -21,5 +21,6 @@ mod serve;
 pub(crate) use app::App;
 pub(crate) use listen::{Listening, bind};
 pub(crate) use operator::objective_page;
+pub(crate) use places::one as one_address;
 pub(crate) use replay::WINDOW_MS as QUERY_WINDOW_MS;
-pub(crate) use serve::serve;
+pub(crate) use serve::{Remote, serve};

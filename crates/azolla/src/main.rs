@@ -1,7 +1,9 @@
 //! The `azolla` program: reads the command line and answers with an exit code.
 
+mod acts;
 mod cli;
 mod config;
+mod dashboard;
 mod deployment;
 mod desk;
 mod failure;
@@ -16,6 +18,7 @@ mod screen;
 mod stores;
 mod targets;
 mod token;
+mod under_way;
 mod workers;
 
 use std::process::ExitCode;

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use azolla_protocol::AzollaId;
 use azolla_substrate::{Substrate, SubstrateRead};
+use futures_util::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use crate::{config::AzollaConfig, deployment::Deployment};
@@ -15,6 +16,35 @@ pub(crate) struct Stores {
     reading: HashMap<AzollaId, OnceCell<Arc<dyn SubstrateRead>>>,
 }
 
+/// Where the stores of this machine are opened: anew for a command, once for a server.
+pub(crate) trait Opens: Sync {
+    /// Returns the configuration.
+    fn registry(&self) -> &Deployment;
+
+    /// Returns the store of an azolla.
+    fn opened<'a>(&'a self, azolla: &'a AzollaConfig) -> BoxFuture<'a, anyhow::Result<Arc<dyn Substrate>>>;
+}
+
+impl Opens for Deployment {
+    fn registry(&self) -> &Deployment {
+        self
+    }
+
+    fn opened<'a>(&'a self, azolla: &'a AzollaConfig) -> BoxFuture<'a, anyhow::Result<Arc<dyn Substrate>>> {
+        Box::pin(self.open(azolla))
+    }
+}
+
+impl Opens for Stores {
+    fn registry(&self) -> &Deployment {
+        &self.deployment
+    }
+
+    fn opened<'a>(&'a self, azolla: &'a AzollaConfig) -> BoxFuture<'a, anyhow::Result<Arc<dyn Substrate>>> {
+        Box::pin(self.whole(azolla))
+    }
+}
+
 impl Stores {
     /// Opens nothing yet.
     pub(crate) fn new(deployment: Arc<Deployment>) -> Self {
@@ -22,6 +52,11 @@ impl Stores {
             deployment.config.azollas.iter().map(|azolla| (azolla.id.clone(), OnceCell::new())).collect()
         }
         Self { whole: cells(&deployment), reading: cells(&deployment), deployment }
+    }
+
+    /// Returns the configuration.
+    pub(crate) fn deployment(&self) -> &Arc<Deployment> {
+        &self.deployment
     }
 
     /// Takes a store that is open already.

@@ -4,7 +4,7 @@ use azolla_protocol::{
     ApprovalProblem, AzollaId, AzollaType, BlockerRef, IdBody, ObjectiveStatus, ObjectiveType, Timestamp,
     approval_problems,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{next::*, *};
 
@@ -619,4 +619,37 @@ fn t18_odd_ids_are_refused_at_the_door() {
     for text in odd {
         assert!(ObjectiveId::new(text).is_err(), "{text:?}");
     }
+}
+
+/// S-1: what a screen offers is what the rules would take, at every status.
+#[test]
+fn s1_what_is_offered_is_what_would_be_taken() {
+    use OperatorStep as Step;
+    let offered = |objective| allowed(&stored(objective), AzollaType::CodePatch, by().now);
+    let with = |status, key: &str, value: Value| {
+        let mut objective = at(status);
+        objective.metadata.insert(key.into(), value);
+        objective
+    };
+    let rest = [Step::Reword, Step::Rank, Step::Block, Step::Archive];
+    assert_eq!(offered(at(ObjectiveStatus::New)), [&[Step::Approve][..], &rest].concat());
+    let without = Objective { acceptance_criteria: String::new(), ..at(ObjectiveStatus::New) };
+    assert_eq!(offered(without), rest, "what cannot be approved is described first");
+    assert_eq!(offered(at(ObjectiveStatus::Todo)), [&[Step::Withdraw][..], &rest].concat());
+    let running = at(ObjectiveStatus::InProgress);
+    assert_eq!(offered(running), [Step::Cancel, Step::Rank, Step::Block]);
+    let stopping = with(ObjectiveStatus::InProgress, "cancel", json!({"reason": "enough"}));
+    assert_eq!(offered(stopping), [Step::Rank, Step::Block]);
+    assert_eq!(offered(at(ObjectiveStatus::Done)), [Step::Confirm, Step::Reject, Step::Rank]);
+    let confirmed = with(ObjectiveStatus::Done, "completion", json!({"run_id": "run-7-2"}));
+    assert_eq!(offered(confirmed), []);
+    let stuck = [Step::Reword, Step::Rank, Step::Archive];
+    let by_machine = blocked(&[blocker("blk-7-1", false)]);
+    assert_eq!(offered(by_machine), [&[Step::Unblock, Step::Retry][..], &stuck].concat());
+    let by_operator = blocked(&[blocker("blk-fresh", false)]);
+    assert_eq!(offered(by_operator), [&[Step::Unblock][..], &stuck].concat());
+    let archived = with(ObjectiveStatus::Todo, "archived_at", json!(by().now));
+    assert_eq!(offered(archived), [Step::Unarchive]);
+    let standing = Objective { objective_type: ObjectiveType::Standing, ..at(ObjectiveStatus::InProgress) };
+    assert_eq!(offered(standing), []);
 }

@@ -55,6 +55,7 @@ CREATE INDEX objective_resting ON objective (created_at, objective_id)
 CREATE INDEX objective_waiting ON objective (updated_at, objective_id) WHERE waiting = 1;
 CREATE INDEX objective_paused ON objective (objective_id) WHERE pause_key IS NOT NULL;
 CREATE INDEX objective_listed ON objective (created_at, objective_id);
+CREATE INDEX objective_archived ON objective (created_at, objective_id) WHERE archived = 1;
 
 CREATE TABLE objective_version (
     objective_id TEXT NOT NULL REFERENCES objective (objective_id),
@@ -163,6 +164,7 @@ CREATE TABLE run_record (
     document      TEXT NOT NULL
 ) STRICT;
 CREATE INDEX run_of_objective ON run_record (objective_id, created_at, run_id);
+CREATE INDEX run_listed ON run_record (created_at, run_id);
 
 CREATE TABLE gate_evidence (
     run_id        TEXT NOT NULL PRIMARY KEY REFERENCES run_record (run_id),

@@ -32,6 +32,7 @@ mod claims;
 mod concurrency;
 mod constraints;
 mod everything;
+mod lists;
 mod opening;
 mod property;
 mod refusals;

@@ -7,22 +7,18 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Context;
-use azolla_control_plane::operator::{Operator, OperatorError};
-use azolla_protocol::{AzollaType, CaptureId, IdSource};
+use azolla_control_plane::operator::OperatorError;
+use azolla_protocol::{AzollaType, IdSource};
 use azolla_substrate::SystemIds;
 use clap::Args;
 
 use super::{
     Which,
     editor::{self, Edited},
-    text::{quoted, who},
+    tell_made,
+    text::quoted,
 };
-use crate::{
-    config::AzollaConfig,
-    deployment::{Deployment, identity},
-    screen::{remark, show_line},
-};
+use crate::{acts::Acts, deployment::Deployment, screen::remark};
 
 /// Store a note; prints its id
 #[derive(Args)]
@@ -68,17 +64,13 @@ fn word(text: &str) -> Result<String, String> {
 
 impl Capture {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let deployment = Deployment::load(home)?;
-        let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
-        let note = self.note(&deployment)?;
-        let stored = store(&deployment, azolla, note.bytes(), &self.label).await;
-        let id = stored.map_err(|error| note.keep(&deployment, error))?;
+        let acts = Acts::load(home)?;
+        let azolla = acts.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
+        let note = self.note(acts.deployment())?;
+        let stored = acts.capture(Some(&azolla.id), note.bytes(), &self.label).await;
+        let done = stored.map_err(|error| note.keep(acts.deployment(), error))?;
         note.remove();
-        // It exists from here on: whoever cannot be told on stdout is told elsewhere, and does not make it twice.
-        if let Err(error) = show_line(id.as_str()) {
-            remark(&format!("{id} was stored; only its id could not be written to stdout"));
-            return Err(error).context("stdout cannot be written");
-        }
+        tell_made(&done)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -153,16 +145,4 @@ impl Note {
         file.sync_all()?;
         Ok(path)
     }
-}
-
-async fn store(
-    deployment: &Deployment,
-    azolla: &AzollaConfig,
-    note: &[u8],
-    label: &str,
-) -> anyhow::Result<CaptureId> {
-    let store = deployment.open(azolla).await?;
-    let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
-    let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
-    Ok(operator.capture(note, label).await?)
 }

@@ -1,6 +1,6 @@
 //! `azolla explain`: the whole chain of a run, from the note that it began with to where it paused.
 
-mod origin;
+pub(crate) mod origin;
 
 use std::{path::Path, process::ExitCode};
 
@@ -40,16 +40,16 @@ pub(crate) struct Explain {
 }
 
 /// Everything that one workorder links.
-struct Cycle {
-    event: Option<StoredEvent>,
-    asked: Option<Objective>,
-    snapshot: Option<ContextSnapshot>,
-    stored: StoredWorkorder,
-    bundle: Option<OutputBundle>,
-    run: Option<RunRecord>,
-    evidence: Option<GateEvidence>,
-    usage: Vec<UsageRecord>,
-    pause: Option<PauseState>,
+pub(crate) struct Cycle {
+    pub(crate) event: Option<StoredEvent>,
+    pub(crate) asked: Option<Objective>,
+    pub(crate) snapshot: Option<ContextSnapshot>,
+    pub(crate) stored: StoredWorkorder,
+    pub(crate) bundle: Option<OutputBundle>,
+    pub(crate) run: Option<RunRecord>,
+    pub(crate) evidence: Option<GateEvidence>,
+    pub(crate) usage: Vec<UsageRecord>,
+    pub(crate) pause: Option<PauseState>,
 }
 
 impl Explain {
@@ -67,7 +67,13 @@ impl Explain {
         for id in &ids {
             cycles.push(load(&found, id).await?);
         }
-        let origin = origin::of(&deployment, &found.stored.objective).await?;
+        let origin = match origin::place(&found.stored.objective) {
+            Some(place) => match deployment.config.azolla(&place.azolla_id) {
+                Some(azolla) => origin::load(deployment.open(azolla).await?.read(), place).await?,
+                None => None,
+            },
+            None => None,
+        };
         if self.json {
             let data = json!({
                 "origin": origin.as_ref().map(origin::Origin::document),
@@ -95,7 +101,8 @@ impl Explain {
     }
 }
 
-async fn load(found: &Found, id: &WorkOrderId) -> anyhow::Result<Cycle> {
+/// Loads it.
+pub(crate) async fn load(found: &Found, id: &WorkOrderId) -> anyhow::Result<Cycle> {
     let read = found.read();
     let stored = read.workorder(id).await?;
     let stored = stored.ok_or_else(|| Failure::not_found(format!("there is no workorder {id}")))?;

@@ -6,12 +6,11 @@ use std::{str::FromStr, sync::Arc};
 use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId};
 use azolla_substrate::{ObjectiveFilter, StoredObjective, Substrate, SubstrateError, SubstrateRead};
 
+pub(crate) use crate::acts::Found;
 use crate::{
     config::AzollaConfig,
-    deployment::Deployment,
     failure::{Code, Failure},
-    screen::remark,
-    stores::Stores,
+    stores::Opens,
 };
 
 /// A part of an id, as typed.
@@ -41,46 +40,14 @@ impl FromStr for IdPart {
     }
 }
 
-/// An objective, and where it was found.
-pub(crate) struct Found {
-    /// Its azolla.
-    pub(crate) azolla: AzollaConfig,
-    /// The azolla's store.
-    pub(crate) store: Arc<dyn Substrate>,
-    /// The objective.
-    pub(crate) stored: StoredObjective,
-}
-
-impl Found {
-    /// Returns the read half of the store.
-    pub(crate) fn read(&self) -> &dyn SubstrateRead {
-        self.store.read()
-    }
-
-    /// Returns the objective's id.
-    pub(crate) fn id(&self) -> &ObjectiveId {
-        &self.stored.objective.objective_id
-    }
-}
-
 /// Finds the one objective that a part of an id means, in the named azolla or in all of them.
 pub(crate) async fn objective(
-    deployment: &Deployment,
-    named: Option<&AzollaId>,
-    part: &IdPart,
-) -> anyhow::Result<Found> {
-    objective_in(deployment, None, named, part).await
-}
-
-/// The same, in stores that are open already, if any are.
-pub(crate) async fn objective_in(
-    deployment: &Deployment,
-    kept: Option<&Stores>,
+    stores: &dyn Opens,
     named: Option<&AzollaId>,
     part: &IdPart,
 ) -> anyhow::Result<Found> {
     let mut matches = Vec::new();
-    let (open, closed) = stores(deployment, kept, named).await?;
+    let (open, closed) = opened(stores, named).await?;
     for (azolla, store) in open {
         // A whole id is looked up; only a part has to be compared with all of them.
         if let Ok(id) = ObjectiveId::new(part.0.clone())
@@ -110,18 +77,13 @@ pub(crate) async fn objective_in(
 }
 
 /// Opens the stores that an id may be in; and one error of those that cannot be opened, for when it is in none.
-async fn stores<'a>(
-    deployment: &'a Deployment,
-    kept: Option<&Stores>,
+async fn opened<'a>(
+    stores: &'a dyn Opens,
     named: Option<&AzollaId>,
 ) -> anyhow::Result<(Vec<(&'a AzollaConfig, Arc<dyn Substrate>)>, Option<anyhow::Error>)> {
     let (mut open, mut closed) = (Vec::new(), None);
-    for azolla in deployment.candidates(named)? {
-        let opened = match kept {
-            Some(kept) => kept.whole(azolla).await,
-            None => deployment.open(azolla).await,
-        };
-        match opened {
+    for azolla in stores.registry().candidates(named)? {
+        match stores.opened(azolla).await {
             Ok(store) => open.push((azolla, store)),
             Err(error) => closed = Some(error),
         }
@@ -132,17 +94,7 @@ async fn stores<'a>(
 /// Finds the run that an id means, by any unique part of its `run-…` or `wo-…` and the like; or an objective, and then
 /// no run.
 pub(crate) async fn workorder(
-    deployment: &Deployment,
-    named: Option<&AzollaId>,
-    part: &IdPart,
-) -> anyhow::Result<(Found, Option<WorkOrderId>)> {
-    workorder_in(deployment, None, named, part).await
-}
-
-/// The same, in stores that are open already, if any are.
-pub(crate) async fn workorder_in(
-    deployment: &Deployment,
-    kept: Option<&Stores>,
+    stores: &dyn Opens,
     named: Option<&AzollaId>,
     part: &IdPart,
 ) -> anyhow::Result<(Found, Option<WorkOrderId>)> {
@@ -150,7 +102,7 @@ pub(crate) async fn workorder_in(
         let what = format!("there is no run {}", part.0);
         Failure::not_found(what).hint("azolla objective show ID lists the runs of an objective").into()
     } else {
-        match objective_in(deployment, kept, named, part).await {
+        match objective(stores, named, part).await {
             Ok(found) => return Ok((found, None)),
             // The end of a run's id is the end of no objective's.
             Err(error) if is_not_found(&error) => error,
@@ -160,7 +112,7 @@ pub(crate) async fn workorder_in(
     let whole = KINDS.iter().find_map(|kind| part.0.strip_prefix(kind));
     let whole = whole.and_then(|body| WorkOrderId::new(format!("wo-{body}")).ok());
     let mut matches = Vec::new();
-    let (open, closed) = stores(deployment, kept, named).await?;
+    let (open, closed) = opened(stores, named).await?;
     for (azolla, store) in open {
         // A whole id is looked up: that of a triage or an orientation has nothing of its objective's in it.
         if let Some(id) = &whole
@@ -221,10 +173,8 @@ pub(crate) fn is_part(part: &str, id: &ObjectiveId) -> bool {
 /// Lists what a part of an id could mean.
 pub(crate) fn ambiguous(part: &str, count: usize, lines: impl Iterator<Item = String>) -> Failure {
     const SHOWN_MAX: usize = 10;
-    for line in lines.take(SHOWN_MAX) {
-        remark(&format!("  {line}"));
-    }
-    Failure::usage(format!("{part} is a part of {count} ids")).hint("type more of it")
+    let lines = lines.take(SHOWN_MAX).collect();
+    Failure::usage(format!("{part} is a part of {count} ids")).hint("type more of it").listing(lines)
 }
 
 /// Returns every objective, oldest first.

@@ -96,7 +96,7 @@ impl Log {
 }
 
 /// Returns the journal of an objective and of all that derives from it.
-async fn of_objective(found: &Found) -> Result<Vec<JournalEntry>, SubstrateError> {
+pub(crate) async fn of_objective(found: &Found) -> Result<Vec<JournalEntry>, SubstrateError> {
     let mut entries = found.read().journal_of(found.id().as_str()).await?;
     for entry in 1..=found.stored.todo_entry {
         let Ok(event) = EventId::for_entry(found.id(), entry) else { continue };

@@ -1,18 +1,17 @@
 //! `azolla manifest`: one page over all azollas, with the next actions (7.3).
 
-use std::{path::Path, process::ExitCode, sync::Arc};
+use std::{path::Path, process::ExitCode};
 
-use azolla_control_plane::operator::Operator;
 use azolla_protocol::{
     AzollaType, EventId, GateResult, ManifestId, OutputBundle, PauseReason, SessionManifest, WorkOrderId,
 };
-use azolla_substrate::{SubstrateRead, SystemIds};
+use azolla_substrate::SubstrateRead;
 use clap::Args;
 use serde_json::json;
 
-use super::{Which, run, text::who};
+use super::{Which, run};
 use crate::{
-    deployment::{Deployment, identity},
+    acts::Acts,
     failure::Failure,
     screen::{self, FAINT, PLAIN, Page, STRONG, ago},
 };
@@ -36,19 +35,17 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
-        let deployment = Arc::new(Deployment::load(home)?);
-        let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
-        let store = deployment.open(azolla).await?;
+        let acts = Acts::load(home)?;
+        let azolla = acts.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
+        let store = acts.store(azolla).await?;
         let manifest =
             if self.last {
                 store.read().latest_manifest().await?.ok_or_else(|| {
                     Failure::not_found("there is no orientation yet").hint("azolla manifest")
                 })?
             } else {
-                let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
-                let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
-                let requested = operator.request_manifest().await?;
-                run::until_idle(&deployment, azolla, run::Tell::Waits).await?;
+                let (requested, _) = acts.manifest(azolla).await?;
+                run::until_idle(acts.shared(), azolla, run::Tell::Waits).await?;
                 made(store.read(), &requested.event_id).await?
             };
         if self.json {

@@ -5,13 +5,13 @@ mod capture;
 mod demo;
 mod doctor;
 mod editor;
-mod explain;
+pub(crate) mod explain;
 mod export;
-mod id;
+pub(crate) mod id;
 mod import;
 mod init;
 mod limits;
-mod log;
+pub(crate) mod log;
 mod manifest;
 mod mcp;
 mod objective;
@@ -20,22 +20,23 @@ mod pr;
 mod progress;
 mod replay;
 mod resume;
-mod review;
+pub(crate) mod review;
 mod run;
 mod schema;
 mod snooze;
 mod store;
+mod tell;
 mod text;
 mod triage;
 mod trust;
 mod up;
 mod verify;
 
-pub(crate) use id::{Found, IdPart, objective_in as find_objective, workorder_in as find_workorder};
+pub(crate) use id::{Found, IdPart, objective as find_objective, workorder as find_workorder};
 pub(crate) use log::line;
-pub(crate) use objective::check_title;
 pub(crate) use progress::draw;
-pub(crate) use text::who;
+use tell::{tell, tell_made};
+pub(crate) use text::{quoted, who};
 
 use std::{
     path::{Path, PathBuf},

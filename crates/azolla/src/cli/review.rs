@@ -1,6 +1,6 @@
 //! `azolla review`: a result with everything that speaks for and against it, and the commands to answer with.
 
-mod paths;
+pub(crate) mod paths;
 
 use std::{path::Path, process::ExitCode};
 
@@ -9,6 +9,7 @@ use azolla_protocol::{
     CheckEvidence, CheckSubject, GateEvidence, GateResult, ObjectiveStatus, OutputBundle, PauseState,
     RunRecord, WorkOrderId, lifecycle,
 };
+use azolla_substrate::SubstrateError;
 use clap::Args;
 use serde_json::json;
 
@@ -47,13 +48,14 @@ pub(crate) struct Review {
 }
 
 /// A run, as it is reviewed.
-struct Reviewed {
-    bundle: OutputBundle,
-    run: Option<RunRecord>,
-    evidence: Option<GateEvidence>,
+pub(crate) struct Reviewed {
+    pub(crate) bundle: OutputBundle,
+    pub(crate) run: Option<RunRecord>,
+    pub(crate) evidence: Option<GateEvidence>,
     /// How this run paused, which may be long over.
-    pause: Option<PauseState>,
-    paths: Vec<String>,
+    pub(crate) pause: Option<PauseState>,
+    /// The paths that the change touches.
+    pub(crate) paths: Vec<String>,
 }
 
 impl Review {
@@ -89,6 +91,23 @@ impl Review {
 
 /// Loads a run; the latest one that has a result if none is named.
 async fn load(found: &Found, named: Option<WorkOrderId>) -> anyhow::Result<Reviewed> {
+    if let Some(result) = result(found, named).await? {
+        return Ok(result);
+    }
+    let what = format!("{} has no result yet: it is {}", found.id(), status(&found.stored.objective));
+    let hint = match found.stored.objective.status {
+        ObjectiveStatus::New => format!("azolla objective approve {}", found.id()),
+        ObjectiveStatus::Blocked => format!("azolla objective show {}", found.id()),
+        _ => "azolla run --until-idle".to_owned(),
+    };
+    Err(Failure::refused(what).hint(hint).into())
+}
+
+/// Returns a run; the latest one that has a result if none is named, and none if there is no result yet.
+pub(crate) async fn result(
+    found: &Found,
+    named: Option<WorkOrderId>,
+) -> Result<Option<Reviewed>, SubstrateError> {
     let read = found.read();
     let candidates = match named {
         Some(id) => vec![id],
@@ -106,15 +125,9 @@ async fn load(found: &Found, named: Option<WorkOrderId>) -> anyhow::Result<Revie
         };
         let paths = paths_of(&bundle.content);
         let pause = read.pause_state(&format!("workorder:{id}")).await?;
-        return Ok(Reviewed { bundle, run, evidence, pause, paths });
+        return Ok(Some(Reviewed { bundle, run, evidence, pause, paths }));
     }
-    let what = format!("{} has no result yet: it is {}", found.id(), status(&found.stored.objective));
-    let hint = match found.stored.objective.status {
-        ObjectiveStatus::New => format!("azolla objective approve {}", found.id()),
-        ObjectiveStatus::Blocked => format!("azolla objective show {}", found.id()),
-        _ => "azolla run --until-idle".to_owned(),
-    };
-    Err(Failure::refused(what).hint(hint).into())
+    Ok(None)
 }
 
 fn page(found: &Found, result: &Reviewed) -> Page {
@@ -200,7 +213,8 @@ fn add_checks(page: &mut Page, result: &Reviewed) {
     }
 }
 
-fn outcome(check: &CheckEvidence) -> String {
+/// Returns how a check ended, in words.
+pub(crate) fn outcome(check: &CheckEvidence) -> String {
     let took = duration(check.duration_ms);
     match (check.timed_out, check.exit_code) {
         (true, _) => format!("stopped at its time limit, {took}"),
@@ -216,7 +230,7 @@ fn outcome(check: &CheckEvidence) -> String {
 }
 
 /// The last lines of what a check printed.
-fn tail(output: &str) -> &str {
+pub(crate) fn tail(output: &str) -> &str {
     const LINES_MAX: usize = 20;
     let from = output.trim_end().rmatch_indices('\n').nth(LINES_MAX - 1).map_or(0, |(at, _)| at + 1);
     &output[from..]

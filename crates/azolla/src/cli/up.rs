@@ -1,32 +1,37 @@
-//! `azolla up`: the roles of all azollas and the HTTP server, until it is stopped.
+//! `azolla up`: the roles of all azollas and the HTTP server with the dashboard, until it is stopped.
 
+mod open;
 mod service;
 
-use std::{io::Write, net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+use std::{io::Write, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Instant};
 
 use azolla_control_plane::poll::{self, Until};
 use azolla_protocol::WorkerRole;
 use clap::Args;
 use tokio::sync::watch;
 
+use self::open::Opening;
 use super::run::{self, Contexts, Signals};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
     failure::Failure,
+    home::Home,
     http::{self, App, Listening},
     notify::{End, Followed, Notifier},
-    screen::{FAINT, PLAIN, Page, STRONG},
+    screen::{FAINT, PLAIN, Page, STRONG, remark},
     stores::Stores,
 };
 
-/// Keep everything going: the work of all azollas, and the HTTP server
+/// Keep everything going: the work of all azollas, and the dashboard
 #[derive(Args)]
-#[command(after_help = "Examples:\n  azolla up\n  azolla up --listen 127.0.0.1:0          any free port\n  \
+#[command(
+    after_help = "Examples:\n  azolla up --open                         and show the dashboard\n  azolla up\n  azolla up --listen 127.0.0.1:0          any free port\n  \
                   azolla up --roles runner,gate           only these, where machines share an azolla\n  \
                   azolla up --roles http                  only the server\n  \
                   azolla up --print-service               a systemd unit that keeps it going\n\n\
-                  It ends in good order with Ctrl-C or SIGTERM; what was under way is taken up again at the next start.")]
+                  It ends in good order with Ctrl-C or SIGTERM; what was under way is taken up again at the next start."
+)]
 pub(crate) struct Up {
     /// Where the server listens; otherwise listen of [http], which is 127.0.0.1:7517 if nothing is said.
     #[arg(long, value_name = "ADDRESS")]
@@ -40,6 +45,14 @@ pub(crate) struct Up {
     /// Print a systemd user unit that runs this, with these options, and do nothing else.
     #[arg(long)]
     print_service: bool,
+
+    /// Open the dashboard in a browser.
+    #[arg(long)]
+    open: bool,
+
+    /// First end every session of the dashboard, on all browsers.
+    #[arg(long)]
+    log_out_all: bool,
 }
 
 /// Something that runs.
@@ -74,6 +87,10 @@ impl Up {
         }
         let deployment = Arc::new(Deployment::load(home)?);
         deployment.place.make()?;
+        if self.log_out_all {
+            let count = Home::open(&deployment.place.home_store())?.end_sessions()?;
+            remark(&format!("{count} sessions are ended"));
+        }
         let (stop, stopping) = watch::channel(false);
         // Before anything is started: an address that cannot be used ends it here.
         let listening = match self.runs(Part::Http) {
@@ -102,10 +119,17 @@ impl Up {
         let signals = Signals::stop(stop.clone())?;
         let notifier =
             Notifier::start(&deployment, async || followed(&deployment, &contexts, &stores).await).await;
+        let mut opening = None;
         let served = match listening {
             Some(listening) => {
                 let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
-                self.show(&deployment, Some(&listening), &contexts, &roles)?;
+                let app = app.watching(contexts.under_way.clone(), !contexts.all.is_empty());
+                let code = app.door.code(Instant::now())?;
+                let link = format!("{}/login?code={}", listening.link(&deployment), code.text());
+                self.show(&deployment, Some((&listening, &link)), &contexts, &roles)?;
+                if self.open {
+                    opening = Some(Opening::begin(deployment.place.state(), link));
+                }
                 Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
             }
             None => {
@@ -127,6 +151,9 @@ impl Up {
         stop.send_replace(true);
         if let Some(served) = served {
             let _ = served.await;
+        }
+        if let Some(opening) = opening {
+            opening.end().await;
         }
         drawing.end().await;
         notifier.end(End::Now).await;
@@ -151,13 +178,15 @@ impl Up {
     fn show(
         &self,
         deployment: &Deployment,
-        listening: Option<&Listening>,
+        listening: Option<(&Listening, &str)>,
         contexts: &Contexts,
         roles: &[WorkerRole],
     ) -> anyhow::Result<()> {
         let mut page = Page::default();
-        if let Some(listening) = listening {
+        if let Some((listening, link)) = listening {
             page.add(PLAIN, "listens at ").line(STRONG, &listening.url());
+            page.add(PLAIN, "dashboard ").line(STRONG, link);
+            page.line(FAINT, "  that link logs you in once, for 15 minutes; azolla up --open opens it");
             let token = deployment.place.operator_token();
             page.add(PLAIN, "operator's token in ").line(FAINT, &token.display().to_string());
             let token = deployment.place.mcp_token();

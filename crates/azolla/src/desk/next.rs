@@ -39,6 +39,14 @@ pub(crate) struct Action {
 }
 
 impl Action {
+    /// One that says the same everywhere.
+    #[cfg(test)]
+    pub(crate) fn for_a_test(azolla_id: &AzollaId, id: &ObjectiveId, said: &str) -> Self {
+        let said = || said.to_owned();
+        let (then, by_hand, due) = (Some(said()), Some(said()), Some(said()));
+        Self { title: said(), then, by_hand, due, ..plain(azolla_id, id, &said(), &said()) }
+    }
+
     /// Returns it for a program.
     pub(crate) fn document(&self) -> Value {
         json!({"azolla_id": self.azolla_id, "objective_id": self.objective_id, "title": self.title,

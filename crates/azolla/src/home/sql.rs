@@ -11,7 +11,7 @@ pub(super) const WRITE_VERSION: &str = "user_version";
 pub(super) const JOURNAL: &str = "PRAGMA journal_mode = WAL";
 
 /// How each version is made from the one before it, the first from an empty file.
-pub(super) const STEPS: [&str; 4] = [
+pub(super) const STEPS: [&str; 5] = [
     "
     CREATE TABLE trust (
         repo TEXT PRIMARY KEY,
@@ -95,6 +95,16 @@ pub(super) const STEPS: [&str; 4] = [
         failed_at TEXT,
         reason TEXT
     ) STRICT;",
+    // Who is logged in with a browser, by the hash of the cookie. A session is worth as much as the operator's token that
+    // was in force when it began.
+    "
+    CREATE TABLE session (
+        hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+        operator BLOB NOT NULL CHECK (length(operator) = 32),
+        began_at TEXT NOT NULL,
+        seen_at TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX session_by_seen ON session (seen_at);",
 ];
 
 pub(super) const NOTICE_PLACE: &str = "SELECT cursor FROM notice_place WHERE azolla_id = ?1";
@@ -124,6 +134,25 @@ pub(super) const CHANNEL_FAILED: &str = "
     ON CONFLICT (channel) DO UPDATE SET failed_at = excluded.failed_at, reason = excluded.reason";
 
 pub(super) const CHANNEL: &str = "SELECT sent_at, failed_at, reason FROM notice_channel WHERE channel = ?1";
+
+pub(super) const SESSION: &str = "SELECT seen_at FROM session WHERE hash = ?1 AND operator = ?2";
+
+pub(super) const SESSION_BEGINS: &str =
+    "INSERT INTO session (hash, operator, began_at, seen_at) VALUES (?1, ?2, ?3, ?3)";
+
+pub(super) const SESSION_SEEN: &str = "UPDATE session SET seen_at = ?2 WHERE hash = ?1";
+
+pub(super) const SESSION_ENDS: &str = "DELETE FROM session WHERE hash = ?1";
+
+/// Those that nobody used for too long, and those of another operator's token.
+pub(super) const SESSIONS_OVER: &str = "DELETE FROM session WHERE seen_at < ?1 OR operator <> ?2";
+
+/// All but the newest.
+pub(super) const SESSIONS_BEYOND: &str = "
+    DELETE FROM session WHERE hash NOT IN
+    (SELECT hash FROM session ORDER BY seen_at DESC, began_at DESC, hash LIMIT ?1)";
+
+pub(super) const SESSIONS_END: &str = "DELETE FROM session";
 
 pub(super) const PEER_TOKENS: &str = "SELECT azolla_id, hash, made_at FROM peer_token ORDER BY azolla_id";
 

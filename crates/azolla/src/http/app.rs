@@ -1,6 +1,9 @@
 //! What every request is answered from.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use azolla_control_plane::operator::{Operator, OperatorError};
 use azolla_exchange_membrane::query::Source;
@@ -14,33 +17,44 @@ use super::{
     front::Hosts,
     log::{Kind, Log},
     mcp::Mcp,
-    metrics::Metrics,
+    metrics::{Counter, Metrics},
     replay::Replay,
 };
 use crate::{
+    acts::{Acts, Asked},
     cli,
     config::AzollaConfig,
+    dashboard::{Door, Live, Sessions},
     deployment::Deployment,
     desk::{Look, Remembered},
     failure::sentence,
-    home::Home,
+    home::{Home, HomeError},
     stores::Stores,
     token::{Token, TokenHash},
+    under_way::{Step, UnderWay},
 };
 
 /// The parts that requests are answered from.
 pub(crate) struct App {
-    pub(super) deployment: Arc<Deployment>,
-    pub(super) stores: Arc<Stores>,
-    pub(super) operator: TokenHash,
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) stores: Arc<Stores>,
+    pub(crate) operator: TokenHash,
     pub(super) mcp: Mcp,
     pub(super) hosts: Hosts,
     pub(super) metrics: Metrics,
     pub(super) replay: Replay,
     pub(super) log: Arc<Log>,
     pub(super) ids: SystemIds,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) sessions: Sessions,
+    pub(crate) door: Door,
+    pub(crate) live: Live,
+    /// The operator's steps, as on the command line.
+    pub(crate) acts: Acts,
     who: String,
+    /// What is under way in this process, and whether anything works here.
+    pub(crate) steps: Arc<UnderWay>,
+    works: bool,
     /// Whoever reads it waits for the one before: a crowd without tokens takes one thread, not all.
     home: Arc<Mutex<Home>>,
 }
@@ -59,7 +73,9 @@ impl App {
         let mcp = Mcp::new(&deployment, &stores, &log)?;
         let home = Arc::new(Mutex::new(Home::open(&deployment.place.home_store())?));
         let hosts = Hosts::new(&deployment.config.http.hosts, address, encrypted);
+        let who = cli::who();
         Ok(Self {
+            acts: Acts::new(stores.clone(), who.clone(), Asked::OnAPage),
             stores,
             operator,
             mcp,
@@ -69,17 +85,43 @@ impl App {
             log,
             ids: SystemIds::default(),
             clock: Arc::new(SystemClock),
-            who: cli::who(),
+            sessions: Sessions::new(encrypted)?,
+            door: Door::default(),
+            live: Live::new()?,
+            who,
+            steps: Arc::default(),
+            works: false,
             home,
             deployment,
         })
     }
 
+    /// Lets pages show what is under way in this process, where something works.
+    pub(crate) fn watching(self, steps: Arc<UnderWay>, works: bool) -> Self {
+        Self { steps, works, ..self }
+    }
+
+    /// Tells whether what is due is worked on by this process.
+    pub(crate) fn works(&self) -> bool {
+        self.works
+    }
+
+    /// Returns what is under way in this process, the latest step last.
+    pub(crate) async fn under_way(&self) -> Vec<Step> {
+        for azolla in &self.deployment.config.azollas {
+            if self.steps.steps().iter().any(|step| step.azolla_id == azolla.id)
+                && let Ok(store) = self.stores.looking(azolla).await
+            {
+                // One that cannot be read now stays until it can.
+                let _ = self.steps.forget_over(&azolla.id, &*store).await;
+            }
+        }
+        self.steps.steps()
+    }
+
     /// Returns the peer that a token belongs to: one of the registry, with the token that it has now.
     pub(super) async fn peer_of(self: &App, presented: &TokenHash) -> Result<Option<Source>, ApiError> {
-        let home = self.home.clone().lock_owned().await;
-        let tokens = spawn_blocking(move || home.peer_tokens().map_err(anyhow::Error::from)).await;
-        let tokens = tokens.unwrap_or_else(|error| Err(error.into())).map_err(|error| {
+        let tokens = self.at_home(|home| home.peer_tokens()).await.map_err(|error| {
             self.log.line(Kind::Failed, &format!("the tokens of peers cannot be read: {error:#}"));
             ApiError::unavailable()
         })?;
@@ -92,6 +134,15 @@ impl App {
         }
         let peer = found.and_then(|id| self.deployment.config.peer(&id));
         Ok(peer.map(|peer| Source { azolla_id: peer.id.clone(), azolla_type: peer.azolla_type }))
+    }
+
+    /// Asks the home store something.
+    pub(crate) async fn at_home<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut Home) -> Result<T, HomeError> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let mut home = self.home.clone().lock_owned().await;
+        Ok(spawn_blocking(move || ask(&mut home)).await??)
     }
 
     /// Reads what lies on the operator's desk, through the stores that are open already. The mark of what was seen stays
@@ -112,12 +163,24 @@ impl App {
     }
 
     /// Returns the operator at an azolla: the same steps as on the command line.
-    pub(super) fn operator_at<'a>(
+    pub(crate) fn operator_at<'a>(
         &'a self,
         substrate: &'a dyn Substrate,
         identity: &'a Identity,
     ) -> Operator<'a> {
         Operator { substrate, identity, ids: &self.ids, who: &self.who }
+    }
+
+    /// Notes in our own log that something failed.
+    pub(crate) fn log_failure(&self, what: &str) {
+        self.log.line(Kind::Failed, what);
+    }
+
+    /// Notes that somebody could not log in.
+    pub(crate) fn refused_log_in(&self, remote: IpAddr) {
+        self.metrics.count(Counter::Unauthorized, "operator");
+        let what = format!("refused {remote}: it could not log in");
+        self.log.line(Kind::Unauthorized, &what);
     }
 
     /// Tells why a step of the operator did not happen.

@@ -15,7 +15,7 @@ use super::{answer::ApiError, app::App, metrics::Counter};
 /// The longest that a request may take, its body included.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
-/// Nothing here is a page, so nothing may run, load, frame or keep it.
+/// What is no page of the dashboard may not run, load, frame or be kept.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -99,7 +99,8 @@ pub(super) async fn pass(State(app): State<Arc<App>>, request: Request, next: Ne
     };
     app.metrics.count(Counter::Requests, class);
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        // A page brings its own policy.
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }

@@ -30,6 +30,16 @@ impl Listening {
         self.tls.is_some()
     }
 
+    /// Returns the URL that a browser finds the server by: where it listens to every address, by a name of its own.
+    pub(crate) fn link(&self, deployment: &Deployment) -> String {
+        if !self.address.ip().is_unspecified() {
+            return self.url();
+        }
+        let name = deployment.config.http.hosts.first().map_or("localhost", String::as_str);
+        let name = if name.contains(':') { format!("[{name}]") } else { name.to_owned() };
+        format!("{}://{name}:{}", if self.is_encrypted() { "https" } else { "http" }, self.address.port())
+    }
+
     /// Returns the URL of the server.
     pub(crate) fn url(&self) -> String {
         format!("{}://{}", if self.is_encrypted() { "https" } else { "http" }, self.address)

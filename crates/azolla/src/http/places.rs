@@ -62,7 +62,7 @@ impl Drop for Share {
 }
 
 /// Returns what counts as one address: whoever has one of IPv6 has all of its network.
-fn one(remote: IpAddr) -> IpAddr {
+pub(crate) fn one(remote: IpAddr) -> IpAddr {
     match remote.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
         address => address,

@@ -40,6 +40,7 @@ use super::{
     operator, peer,
     places::{Places, Share},
 };
+use crate::dashboard;
 
 /// How long the head of a request may take, also of the next one on a connection that was kept.
 const HEAD_LIMIT: Duration = Duration::from_secs(10);
@@ -58,7 +59,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
 
 /// Where a request comes from.
 #[derive(Clone, Copy)]
-pub(super) struct Remote(pub(super) IpAddr);
+pub(crate) struct Remote(pub(crate) IpAddr);
 
 /// Answers until it is asked to stop; what is under way then is answered still.
 pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: watch::Receiver<bool>) {
@@ -95,6 +96,7 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: wat
         }
     }
     drop(listening);
+    app.live.end();
     let _ = timeout(END_LIMIT, graceful.shutdown()).await;
 }
 
@@ -151,10 +153,20 @@ fn router(app: &Arc<App>) -> Router {
     }
     router
         .route(mcp::PATH, post(mcp::answer))
-        .fallback(async || ApiError::not_found("there is no such path; see /openapi.json"))
+        .merge(dashboard::routes())
+        .fallback(missing)
         .method_not_allowed_fallback(async || -> Response { ApiError::method().into_response() })
         .layer(from_fn_with_state(app.clone(), front::pass))
         .with_state(app.clone())
+}
+
+/// Answers for a path that there is none of: a person with a page, a program with JSON.
+async fn missing(State(app): State<Arc<App>>, request: Request) -> Response {
+    let path = request.uri().path();
+    if !path.starts_with("/v1/") && dashboard::is_for_a_person(request.headers()) {
+        return dashboard::missing(&app, request.headers(), path).await;
+    }
+    ApiError::not_found("there is no such path; see /openapi.json").into_response()
 }
 
 /// A request that has been let in.

@@ -244,8 +244,7 @@ pub(super) async fn get_objective(reach: &Reach, arguments: Option<JsonObject>) 
     let before: Option<RunId> = optional("runs_before", given.runs_before.as_deref())?;
     let limit = page(given.limit)?;
     let named = azolla(given.azolla.as_deref())?;
-    let stores = reach.stores.as_deref();
-    let found = cli::find_objective(&reach.deployment, stores, named.as_ref(), &part).await?;
+    let found = cli::find_objective(reach.opens(), named.as_ref(), &part).await?;
     show(&found, before.as_ref(), limit).await
 }
 
@@ -269,8 +268,7 @@ pub(super) async fn get_run(reach: &Reach, arguments: Option<JsonObject>) -> any
     let part: IdPart = parsed("run_id", &given.run_id)?;
     let after: usize = optional("after", given.after.as_deref())?.unwrap_or(0);
     let named = azolla(given.azolla.as_deref())?;
-    let stores = reach.stores.as_deref();
-    let (found, id) = cli::find_workorder(&reach.deployment, stores, named.as_ref(), &part).await?;
+    let (found, id) = cli::find_workorder(reach.opens(), named.as_ref(), &part).await?;
     let id = match id {
         Some(id) => id,
         None => latest(&found).await?,

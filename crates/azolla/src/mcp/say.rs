@@ -15,6 +15,7 @@ use super::{
     source::Reach,
 };
 use crate::{
+    acts,
     cli::{self, IdPart},
     deployment::{Deployment, identity},
     failure::Failure,
@@ -65,7 +66,7 @@ pub(super) async fn propose_objective(
     arguments: Option<JsonObject>,
 ) -> anyhow::Result<Value> {
     let given: ProposeObjective = read(arguments)?;
-    cli::check_title(&given.title)?;
+    acts::check_title(&given.title)?;
     if given.criteria.trim().is_empty() {
         return Err(Failure::usage("the criteria are empty: say what has to hold when it is done").into());
     }
@@ -96,8 +97,7 @@ pub(super) async fn report_blocker(
         return Err(Failure::usage("a reason is needed").into());
     }
     let named = azolla(given.azolla.as_deref())?;
-    let stores = reach.stores.as_deref();
-    let found = cli::find_objective(&reach.deployment, stores, named.as_ref(), &part).await?;
+    let found = cli::find_objective(reach.opens(), named.as_ref(), &part).await?;
     let (identity, ids, who) = (identity(&found.azolla), SystemIds::default(), cli::who());
     let operator = Operator { substrate: &*found.store, identity: &identity, ids: &ids, who: &who };
     let reason = format!("{} (reported by {client})", given.reason.trim());

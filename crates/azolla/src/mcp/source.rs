@@ -5,7 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use azolla_substrate::{Substrate, SubstrateRead};
 
-use crate::{config::AzollaConfig, deployment::Deployment, stores::Stores};
+use crate::{
+    config::AzollaConfig,
+    deployment::Deployment,
+    stores::{Opens, Stores},
+};
 
 /// Takes what failed here and whoever asked is not told.
 pub(crate) type Faults = Arc<dyn Fn(&str) + Send + Sync>;
@@ -33,7 +37,7 @@ pub(crate) enum Source {
 pub(super) struct Reach {
     pub(super) deployment: Arc<Deployment>,
     /// The stores that are open already, if any are kept.
-    pub(super) stores: Option<Arc<Stores>>,
+    stores: Option<Arc<Stores>>,
 }
 
 impl Source {
@@ -52,12 +56,17 @@ impl Source {
 }
 
 impl Reach {
+    /// Returns where stores are opened.
+    pub(super) fn opens(&self) -> &dyn Opens {
+        match &self.stores {
+            Some(stores) => &**stores,
+            None => &*self.deployment,
+        }
+    }
+
     /// Returns the store of an azolla.
     pub(super) async fn whole(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn Substrate>> {
-        match &self.stores {
-            Some(stores) => stores.whole(azolla).await,
-            None => self.deployment.open(azolla).await,
-        }
+        self.opens().opened(azolla).await
     }
 
     /// Returns the store of an azolla, to be read.

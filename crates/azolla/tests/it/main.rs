@@ -4,11 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod browser;
 mod canary;
 mod caps;
 mod cli;
 mod completion;
 mod conformance;
+mod dashboard;
 mod demo;
 mod dependencies;
 mod doctor;

@@ -24,7 +24,11 @@ fn s_a_new_prints_the_id_alone_and_stores_what_was_said() {
         &["objective", "new", "Round", "--criteria", "-", "--urgency", "1", "--base", "dev"],
         "- first\n- second\n",
     );
-    assert!(made.stderr.starts_with("next: azolla objective approve obj-"), "{}", made.stderr);
+    assert!(
+        made.stderr.starts_with("it is in az-app; next: azolla objective approve obj-"),
+        "{}",
+        made.stderr
+    );
     let id = made.ok();
     let id = id.strip_suffix('\n').unwrap();
     let stored = world.azolla(&["objective", "show", id, "--json"]).json("objective");

@@ -55,8 +55,16 @@ impl<'a> Server<'a> {
     }
 
     pub(crate) fn start_with(world: &'a World, arguments: &[&str]) -> Self {
+        Self::start_with_variables(world, arguments, &[])
+    }
+
+    pub(crate) fn start_with_variables(
+        world: &'a World,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let mut command = world.command(&world.path(""), arguments);
-        command.env("AZOLLA_HOME", world.home());
+        command.env("AZOLLA_HOME", world.home()).envs(variables.iter().copied());
         let log = File::create(world.path("up.log")).unwrap();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -64,7 +72,7 @@ impl<'a> Server<'a> {
         let mut address = String::new();
         for line in lines.by_ref() {
             let line = line.unwrap();
-            if let Some((_, at)) = line.split_once("://") {
+            if let Some((_, at)) = line.strip_prefix("listens at ").and_then(|url| url.split_once("://")) {
                 address = at.to_owned();
             }
             said.push_str(&format!("{line}\n"));

@@ -25,6 +25,9 @@ pub(crate) const STANDING: &str = "obj-ctx-continuity";
 const PATCH_AZOLLAS: usize = 19;
 const TASKS: &str = "az-tasks";
 
+/// Objectives in one copy of a repository's history.
+const OBJECTIVES_OF_HISTORY: usize = 2;
+
 /// Returns the n-th CODE_PATCH azolla, from 1.
 pub(crate) fn patch_azolla(number: usize) -> AzollaId {
     AzollaId::new(format!("az-app-{number:02}")).expect("an azolla id")
@@ -40,7 +43,7 @@ impl Home {
     /// Finds the program beside this one, and makes the stores of a configuration.
     pub(crate) fn new(configuration: &str) -> anyhow::Result<Self> {
         let program = std::env::current_exe()?.with_file_name("azolla");
-        ensure!(program.is_file(), "{} is missing: run this by scripts/bench orient", program.display());
+        ensure!(program.is_file(), "{} is missing: run this by scripts/bench", program.display());
         let directory = TempDir::new()?;
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700))?;
         fs::write(directory.path().join("config.toml"), configuration)?;
@@ -57,6 +60,14 @@ impl Home {
         home.fill(templates, |template| Ok(history((each / artifacts_of(template)?).max(1))), Kind::History)?;
         home.run(&[])?;
         home.fill(templates, |_| Ok(OPEN), Kind::Open)?;
+        Ok(home)
+    }
+
+    /// Makes a home of one repository with this many confirmed objectives.
+    pub(crate) fn with_objectives(templates: &Templates, count: usize) -> anyhow::Result<Self> {
+        let home = Self::new(&configuration(1))?;
+        let id = patch_azolla(1);
+        copy(&templates.patch_history, &home.store(&id), &id, &history(count / OBJECTIVES_OF_HISTORY))?;
         Ok(home)
     }
 

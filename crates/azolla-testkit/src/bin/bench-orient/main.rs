@@ -6,6 +6,7 @@ mod capture;
 #[expect(dead_code, reason = "every goal here depends on the machine")]
 mod figures;
 mod history;
+#[expect(dead_code, reason = "many objectives in one place are for bench-page")]
 mod home;
 mod page;
 mod peers;

@@ -4,37 +4,46 @@ use azolla_protocol::{
     AzollaId, CandidateResolution, CaptureBuffer, CaptureId, Objective, OutputBundle, OutputId, RunRecord,
     content::{Candidate, TriageContent},
 };
+use azolla_substrate::{SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 
 use crate::{
     cli::log::line,
-    deployment::Deployment,
     screen::{FAINT, PLAIN, Page, STRONG, day_and_time},
 };
 
 /// What an objective was promoted from.
-pub(super) struct Origin {
-    azolla_id: AzollaId,
-    captures: Vec<CaptureBuffer>,
-    bundle: OutputBundle,
-    run: Option<RunRecord>,
-    index: u64,
-    candidate: Option<Candidate>,
-    resolution: Option<CandidateResolution>,
+pub(crate) struct Origin {
+    pub(crate) azolla_id: AzollaId,
+    pub(crate) captures: Vec<CaptureBuffer>,
+    pub(crate) bundle: OutputBundle,
+    pub(crate) run: Option<RunRecord>,
+    pub(crate) index: u64,
+    pub(crate) candidate: Option<Candidate>,
+    pub(crate) resolution: Option<CandidateResolution>,
 }
 
-/// Loads what an objective was promoted from; none if it was described by hand, or if that is not on this machine.
-pub(super) async fn of(deployment: &Deployment, objective: &Objective) -> anyhow::Result<Option<Origin>> {
-    let Some(from) = objective.metadata.get("promoted_from") else { return Ok(None) };
+/// Where that is.
+pub(crate) struct Place {
+    /// The azolla whose notes they were.
+    pub(crate) azolla_id: AzollaId,
+    output_id: OutputId,
+    index: u64,
+}
+
+/// Returns what an objective was promoted from; none if it was described by hand.
+pub(crate) fn place(objective: &Objective) -> Option<Place> {
+    let from = objective.metadata.get("promoted_from")?;
     let text = |key: &str| from.get(key).and_then(Value::as_str).unwrap_or_default();
-    let (Ok(azolla_id), Ok(output_id)) = (AzollaId::new(text("azolla_id")), OutputId::new(text("output_id")))
-    else {
-        return Ok(None);
-    };
+    let (azolla_id, output_id) =
+        (AzollaId::new(text("azolla_id")).ok()?, OutputId::new(text("output_id")).ok()?);
     let index = from.get("candidate_index").and_then(Value::as_u64).unwrap_or_default();
-    let Some(azolla) = deployment.config.azolla(&azolla_id) else { return Ok(None) };
-    let store = deployment.open(azolla).await?;
-    let read = store.read();
+    Some(Place { azolla_id, output_id, index })
+}
+
+/// Loads it from the store of its azolla.
+pub(crate) async fn load(read: &dyn SubstrateRead, place: Place) -> Result<Option<Origin>, SubstrateError> {
+    let Place { azolla_id, output_id, index } = place;
     let Some(bundle) = read.output_bundle(&output_id).await? else { return Ok(None) };
     let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
     let at = usize::try_from(index).unwrap_or(usize::MAX);

@@ -8,19 +8,10 @@ mod steps;
 
 use std::{path::Path, process::ExitCode};
 
-use azolla_control_plane::{operator::Operator, repo::check_branch};
-use azolla_substrate::SystemIds;
 use clap::{Args, Subcommand};
 
-use super::{
-    Which,
-    id::{self, Found, IdPart},
-    text::who,
-};
-use crate::{
-    deployment::{Deployment, identity},
-    failure::Failure,
-};
+use super::{Which, id::IdPart};
+use crate::acts::{Acts, Found};
 
 /// Describe, list and steer pieces of work
 #[derive(Args)]
@@ -94,39 +85,9 @@ struct Target {
 }
 
 impl Target {
-    async fn find(&self, home: Option<&Path>) -> anyhow::Result<Found> {
-        id::objective(&Deployment::load(home)?, self.which.azolla.as_ref(), &self.id).await
+    async fn find(&self, home: Option<&Path>) -> anyhow::Result<(Acts, Found)> {
+        let acts = Acts::load(home)?;
+        let found = acts.find(self.which.azolla.as_ref(), &self.id).await?;
+        Ok((acts, found))
     }
-}
-
-/// Takes one step of the operator on what was found.
-async fn step<T, E: Into<anyhow::Error>>(
-    found: &Found,
-    take: impl AsyncFnOnce(&Operator<'_>) -> Result<T, E>,
-) -> anyhow::Result<T> {
-    let (identity, ids, who) = (identity(&found.azolla), SystemIds::default(), who());
-    let operator = Operator { substrate: &*found.store, identity: &identity, ids: &ids, who: &who };
-    take(&operator).await.map_err(Into::into)
-}
-
-/// Refuses a title that no objective can have.
-pub(crate) fn check_title(title: &str) -> Result<(), Failure> {
-    /// As the objective's schema has it.
-    const CHARS_MAX: usize = 500;
-    if title.trim().is_empty() {
-        return Err(Failure::usage("the title is empty"));
-    }
-    if title.contains(['\n', '\r']) {
-        return Err(Failure::usage("the title has more than one line").hint("the rest goes into --criteria"));
-    }
-    if title.chars().count() > CHARS_MAX {
-        let what = format!("the title has more than {CHARS_MAX} characters");
-        return Err(Failure::usage(what).hint("the rest goes into --criteria"));
-    }
-    Ok(())
-}
-
-/// Refuses a base that is no branch's name (T18).
-fn check_base(base: &str) -> Result<(), Failure> {
-    check_branch(base).map_err(Failure::misnamed)
 }

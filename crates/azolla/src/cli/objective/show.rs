@@ -23,7 +23,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
+        let (_, found) = self.target.find(home).await?;
         let objective = &found.stored.objective;
         if self.json {
             return Ok(screen::show_json("objective", json!(objective))?);

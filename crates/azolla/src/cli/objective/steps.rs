@@ -2,18 +2,13 @@
 
 use std::path::Path;
 
-use azolla_protocol::{BlockerId, BlockerKind, RunId, limits};
+use azolla_protocol::{BlockerId, BlockerKind, RunId};
 use clap::Args;
 
-use super::{Target, step};
+use super::Target;
 use crate::{
-    cli::{
-        actions,
-        id::Found,
-        text::{given, quoted},
-    },
-    failure::Failure,
-    screen::remark,
+    acts::CANCELLED,
+    cli::{tell, text::given},
 };
 
 /// Let a piece of work run
@@ -26,10 +21,8 @@ pub(super) struct Approve {
 
 impl Approve {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        step(&found, async |operator| operator.approve(found.id()).await).await?;
-        remark(&format!("{} is approved; next: azolla run --until-idle", found.id()));
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.approve(&found).await?)
     }
 }
 
@@ -43,10 +36,8 @@ pub(super) struct Withdraw {
 
 impl Withdraw {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        step(&found, async |operator| operator.withdraw(found.id()).await).await?;
-        remark(&format!("the approval of {} is withdrawn", found.id()));
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.withdraw(&found).await?)
     }
 }
 
@@ -73,11 +64,8 @@ pub(super) struct Block {
 impl Block {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
         let kind: BlockerKind = self.kind.parse()?;
-        let found = self.target.find(home).await?;
-        let reason = needed(self.reason, "a reason")?;
-        step(&found, async |operator| operator.block(found.id(), &reason, kind).await).await?;
-        remark(&format!("{} is blocked; to go on: azolla objective unblock {}", found.id(), found.id()));
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.block(&found, &given(self.reason)?, kind).await?)
     }
 }
 
@@ -95,10 +83,8 @@ pub(super) struct Unblock {
 
 impl Unblock {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        step(&found, async |operator| operator.unblock(found.id(), self.blocker.as_ref()).await).await?;
-        remark("next: azolla run --until-idle");
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.unblock(&found, self.blocker.as_ref()).await?)
     }
 }
 
@@ -118,35 +104,8 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        if let Some(budget_ms) = self.budget_ms {
-            limits::BUDGET_PATCH_MS.check(budget_ms).map_err(|error| Failure::usage(error.to_string()))?;
-        }
-        let found = self.target.find(home).await?;
-        step(&found, async |operator| operator.retry(found.id(), self.budget_ms).await).await?;
-        remark("next: azolla run --until-idle");
-        hint_at_differences(&found);
-        Ok(())
-    }
-}
-
-/// Names what an objective has otherwise than the configuration: that may be why it was blocked.
-fn hint_at_differences(found: &Found) {
-    let (id, azolla) = (found.id(), &found.azolla);
-    let has = |key: &str| found.stored.objective.metadata.get(key).and_then(|value| value.as_str());
-    let differences = [
-        ("repository", "repo_ref", "--repo", &azolla.repo),
-        ("base", "base_branch", "--base", &azolla.base_branch),
-    ];
-    for (what, key, flag, configured) in differences {
-        if let (Some(has), Some(configured)) = (has(key), configured)
-            && has != configured
-        {
-            remark(&format!("its {what} is {has}, that of {} is {configured}", azolla.id));
-            let configured = quoted(configured);
-            remark(&format!(
-                "hint: azolla objective edit {id} {flag} {configured}, if it should be the same"
-            ));
-        }
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.retry(&found, self.budget_ms).await?)
     }
 }
 
@@ -170,12 +129,8 @@ pub(super) struct Reject {
 
 impl Reject {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        let feedback = needed(self.feedback, "feedback")?;
-        step(&found, async |operator| operator.reject(found.id(), self.run.as_ref(), &feedback).await)
-            .await?;
-        remark("next: azolla run --until-idle");
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.reject(&found, self.run.as_ref(), &given(self.feedback)?).await?)
     }
 }
 
@@ -193,17 +148,8 @@ pub(super) struct Confirm {
 
 impl Confirm {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        let pause = match &found.stored.pause_key {
-            Some(key) => found.read().pause_state(key).await?,
-            None => None,
-        };
-        step(&found, async |operator| operator.confirm(found.id(), self.run.as_ref()).await).await?;
-        match pause.as_ref().and_then(actions::by_hand) {
-            Some(by_hand) => remark(&format!("{} is confirmed. {by_hand}", found.id())),
-            None => remark(&format!("{} is confirmed; its branch is azolla/{}", found.id(), found.id())),
-        }
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.confirm(&found, self.run.as_ref()).await?)
     }
 }
 
@@ -219,18 +165,15 @@ pub(super) struct Cancel {
         long,
         value_name = "TEXT|-",
         allow_hyphen_values = true,
-        default_value = "cancelled by the operator"
+        default_value = CANCELLED
     )]
     reason: String,
 }
 
 impl Cancel {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        let reason = needed(self.reason, "a reason")?;
-        step(&found, async |operator| operator.cancel(found.id(), &reason).await).await?;
-        remark("it stops at its next sign of life, then waits for you");
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.cancel(&found, &given(self.reason)?).await?)
     }
 }
 
@@ -244,10 +187,8 @@ pub(super) struct Archive {
 
 impl Archive {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        step(&found, async |operator| operator.archive(found.id()).await).await?;
-        remark(&format!("to bring it back: azolla objective unarchive {}", found.id()));
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.archive(&found).await?)
     }
 }
 
@@ -261,18 +202,7 @@ pub(super) struct Unarchive {
 
 impl Unarchive {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let found = self.target.find(home).await?;
-        step(&found, async |operator| operator.unarchive(found.id()).await).await?;
-        remark(&format!("{} is back", found.id()));
-        Ok(())
+        let (acts, found) = self.target.find(home).await?;
+        tell(&acts.unarchive(&found).await?)
     }
-}
-
-/// Returns the text, or refuses an empty one.
-fn needed(text: String, what: &str) -> anyhow::Result<String> {
-    let text = given(text)?;
-    if text.trim().is_empty() {
-        return Err(Failure::usage(format!("{what} is needed")).into());
-    }
-    Ok(text)
 }

@@ -6,8 +6,8 @@ use azolla_control_plane::WorkerContext;
 use azolla_protocol::WorkerRole;
 use tokio::sync::watch;
 
-use super::progress::{Drawing, Progress};
-use crate::{config::AzollaConfig, deployment::Deployment, screen::remark, workers};
+use super::progress::{self, Drawing};
+use crate::{config::AzollaConfig, deployment::Deployment, screen::remark, under_way::UnderWay, workers};
 
 /// The azollas that work.
 pub(crate) struct Contexts {
@@ -15,7 +15,8 @@ pub(crate) struct Contexts {
     pub(crate) all: Vec<Arc<WorkerContext>>,
     /// Why one was left out, if one was.
     pub(crate) refused: Option<anyhow::Error>,
-    progress: Arc<Progress>,
+    /// What is under way in them.
+    pub(crate) under_way: Arc<UnderWay>,
 }
 
 impl Contexts {
@@ -26,11 +27,11 @@ impl Contexts {
         roles: Option<&[WorkerRole]>,
         stopping: &watch::Receiver<bool>,
     ) -> Self {
-        let progress = Arc::new(Progress::default());
+        let under_way = Arc::new(UnderWay::default());
         let (mut all, mut refused) = (Vec::new(), None);
         for azolla in azollas {
-            let shown = progress.clone();
-            let watcher: workers::Watcher = Arc::new(move |activity| shown.show(activity));
+            let shown = under_way.clone();
+            let watcher: workers::Watcher = Arc::new(move |activity| progress::show(&shown, activity));
             match workers::context(deployment, azolla, watcher, stopping.clone()).await {
                 Ok(mut context) => {
                     context.settings.roles.retain(|role| roles.is_none_or(|roles| roles.contains(role)));
@@ -43,11 +44,11 @@ impl Contexts {
                 }
             }
         }
-        Self { all, refused, progress }
+        Self { all, refused, under_way }
     }
 
     /// Shows what is under way until the drawing is ended.
     pub(crate) fn draw(&self) -> Drawing {
-        self.progress.draw(&self.all)
+        progress::begin(&self.under_way, &self.all)
     }
 }

@@ -2,22 +2,16 @@
 
 use std::path::Path;
 
-use azolla_control_plane::operator::Operator;
-use azolla_protocol::{AzollaType, CaptureId, CaptureStatus, OutputId};
-use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateRead, SystemIds};
+use azolla_protocol::{AzollaType, CaptureStatus};
+use azolla_substrate::{CaptureFilter, StoredCapture};
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::{
-    cli::{
-        Which,
-        id::{IdPart, ambiguous},
-        log::line,
-        text::who,
-    },
-    deployment::{Deployment, identity},
-    failure::Failure,
-    screen::{self, BAD, FAINT, PLAIN, Page, STRONG, ago, plain, remark},
+    acts::Acts,
+    cli::{Which, id::IdPart, log::line, tell},
+    deployment::Deployment,
+    screen::{self, BAD, FAINT, PLAIN, Page, STRONG, ago},
 };
 
 /// List notes, the newest first
@@ -90,27 +84,7 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let deployment = Deployment::load(home)?;
-        let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
-        let store = deployment.open(azolla).await?;
-        let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
-        let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
-        let count = match &self.id {
-            None => operator.retry_held().await?.len(),
-            Some(part) => match OutputId::new(part.as_str()) {
-                Ok(output) => operator.retry_output(&output).await?.len(),
-                Err(_) => {
-                    operator.retry_capture(&find(store.read(), part).await?).await?;
-                    1
-                }
-            },
-        };
-        match count {
-            0 => remark("no note was given up"),
-            1 => remark("a note is triaged again; next: azolla triage --now"),
-            _ => remark(&format!("{count} notes are triaged again; next: azolla triage --now")),
-        }
-        Ok(())
+        tell(&Acts::load(home)?.triage_retry(self.which.azolla.as_ref(), self.id.as_ref()).await?)
     }
 }
 
@@ -132,44 +106,6 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
-        let deployment = Deployment::load(home)?;
-        let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
-        let store = deployment.open(azolla).await?;
-        let (identity, ids, who) = (identity(azolla), SystemIds::default(), who());
-        let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
-        let id = find(store.read(), &self.id).await?;
-        operator.process_capture(&id, &self.reason).await?;
-        remark(&format!("{id} is dealt with; its text stays where it is"));
-        Ok(())
-    }
-}
-
-/// Finds the one note that waits and that a part of an id means; a whole id may be of any note.
-async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<CaptureId> {
-    if let Ok(id) = CaptureId::new(part.as_str())
-        && read.capture(&id).await?.is_some()
-    {
-        return Ok(id);
-    }
-    const LOOKED_AT_MAX: u64 = 10_000;
-    let filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: LOOKED_AT_MAX };
-    let mut matches = read.captures(&filter).await?;
-    matches.retain(|stored| {
-        let (id, part) = (&stored.capture.capture_id, part.as_str());
-        id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
-    });
-    match &matches[..] {
-        [one] => Ok(one.capture.capture_id.clone()),
-        [] => {
-            let what = format!("there is no such note: {}", part.as_str());
-            Err(Failure::not_found(what).hint("azolla triage captures").into())
-        }
-        several => {
-            let line = |stored: &StoredCapture| {
-                let text = plain(&line::first_line(&stored.capture.raw_content));
-                format!("{}  {text}", stored.capture.capture_id)
-            };
-            Err(ambiguous(part.as_str(), several.len(), several.iter().map(line)).into())
-        }
+        tell(&Acts::load(home)?.process(self.which.azolla.as_ref(), &self.id, &self.reason).await?)
     }
 }

@@ -6,11 +6,11 @@ use azolla_protocol::{AzollaType, limits};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::candidate::{self, Listed};
 use crate::{
+    acts::{self, Listed, outcome},
     cli::{Which, run},
     deployment::Deployment,
-    screen::{self, FAINT, PLAIN, Page},
+    screen::{self, FAINT, PLAIN, Page, STRONG},
 };
 
 #[derive(Args)]
@@ -41,8 +41,8 @@ impl List {
         };
         let store = deployment.open(azolla).await?;
         let listed = match self.all {
-            true => candidate::all(store.read()).await?,
-            false => candidate::open(store.read()).await?,
+            true => acts::all_candidates(store.read()).await?,
+            false => acts::open_candidates(store.read()).await?,
         };
         let pending = store.read().count_pending_captures().await?;
         let held = store.read().count_held_captures().await?;
@@ -65,7 +65,7 @@ impl List {
             if at > 0 {
                 page.line(PLAIN, "");
             }
-            listed.add_to(&mut page);
+            add(&mut page, listed);
         }
         if let Some(first) = listed.iter().find(|listed| listed.is_open()) {
             let id = &first.id;
@@ -93,6 +93,22 @@ impl List {
         }
         page.show()?;
         Ok(code)
+    }
+}
+
+/// Adds a candidate to a page.
+fn add(page: &mut Page, listed: &Listed) {
+    let candidate = &listed.candidate;
+    page.add(STRONG, &candidate.title).line(FAINT, &format!("  {}", listed.id));
+    let mut facts = vec![format!("confidence {}", candidate.confidence.as_str().to_lowercase())];
+    facts.extend(candidate.suggested_azolla_id.as_ref().map(|id| format!("for {id}")));
+    facts.extend(candidate.urgency.map(|urgency| format!("urgency {urgency}")));
+    facts.extend(candidate.due.as_ref().map(|due| format!("due {due}")));
+    facts.extend(listed.resolution.as_ref().map(outcome));
+    page.line(FAINT, &format!("  {}", facts.join(", ")));
+    page.block("  ", PLAIN, &candidate.acceptance_criteria);
+    for ambiguity in &candidate.ambiguities {
+        page.line(FAINT, &format!("  not clear: {ambiguity}"));
     }
 }
 

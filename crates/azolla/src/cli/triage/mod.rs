@@ -1,6 +1,5 @@
 //! `azolla triage`: what came of the notes, and the operator's steps on it (TF-8).
 
-mod candidate;
 mod captures;
 mod list;
 mod promote;
@@ -10,9 +9,8 @@ use std::{path::Path, process::ExitCode};
 
 use clap::{Args, Subcommand};
 
-use self::candidate::CandidatePart;
 use super::Which;
-use crate::deployment::Deployment;
+use crate::acts::{Acts, CandidatePart, FoundCandidate};
 
 /// See what came of your notes, and choose what becomes of it
 #[derive(Args)]
@@ -86,9 +84,9 @@ struct Target {
 }
 
 impl Target {
-    async fn find(&self, home: Option<&Path>) -> anyhow::Result<(Deployment, candidate::Found)> {
-        let deployment = Deployment::load(home)?;
-        let found = candidate::find(&deployment, self.which.azolla.as_ref(), &self.candidate).await?;
-        Ok((deployment, found))
+    async fn find(&self, home: Option<&Path>) -> anyhow::Result<(Acts, FoundCandidate)> {
+        let acts = Acts::load(home)?;
+        let found = acts.candidate(self.which.azolla.as_ref(), &self.candidate).await?;
+        Ok((acts, found))
     }
 }

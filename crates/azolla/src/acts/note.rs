@@ -1,0 +1,115 @@
+//! The operator's notes: kept, triaged again, dealt with by hand; and the request for orientation (TF-7, S-4, MF-1).
+
+use azolla_control_plane::operator::Requested;
+use azolla_protocol::{AzollaId, AzollaType, CaptureId, CaptureStatus, OutputId};
+use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateRead};
+
+use super::{Acts, Done, TRIAGE};
+use crate::{
+    cli::{
+        id::{IdPart, ambiguous},
+        line,
+    },
+    config::AzollaConfig,
+    failure::Failure,
+    screen::plain,
+};
+
+impl Acts {
+    /// Keeps a note, byte for byte.
+    pub(crate) async fn capture(
+        &self,
+        named: Option<&AzollaId>,
+        note: &[u8],
+        label: &str,
+    ) -> anyhow::Result<Done> {
+        let azolla = self.one(named, AzollaType::TaskMgmt)?;
+        let store = self.store(azolla).await?;
+        let id = self.step(azolla, &*store, async |operator| operator.capture(note, label).await).await?;
+        Ok(Done::made(id.as_str(), "the note is kept").leads("what comes of it", TRIAGE))
+    }
+
+    /// Lets notes be triaged again: one, those of a triage, or every one that was given up.
+    pub(crate) async fn triage_retry(
+        &self,
+        named: Option<&AzollaId>,
+        part: Option<&IdPart>,
+    ) -> anyhow::Result<Done> {
+        let azolla = self.one(named, AzollaType::TaskMgmt)?;
+        let store = self.store(azolla).await?;
+        let read = store.read();
+        let retry = self.step(azolla, &*store, async |operator| -> anyhow::Result<usize> {
+            Ok(match part {
+                None => operator.retry_held().await?.len(),
+                Some(part) => match OutputId::new(part.as_str()) {
+                    Ok(output) => operator.retry_output(&output).await?.len(),
+                    Err(_) => {
+                        operator.retry_capture(&find(read, part).await?).await?;
+                        1
+                    }
+                },
+            })
+        });
+        Ok(match retry.await? {
+            0 => Done::new("no note was given up"),
+            1 => Done::new("a note is triaged again").next(TRIAGE),
+            count => Done::new(format!("{count} notes are triaged again")).next(TRIAGE),
+        })
+    }
+
+    /// Marks a note as dealt with by hand.
+    pub(crate) async fn process(
+        &self,
+        named: Option<&AzollaId>,
+        part: &IdPart,
+        reason: &str,
+    ) -> anyhow::Result<Done> {
+        let azolla = self.one(named, AzollaType::TaskMgmt)?;
+        let store = self.store(azolla).await?;
+        let id = find(store.read(), part).await?;
+        self.step(azolla, &*store, async |operator| operator.process_capture(&id, reason).await).await?;
+        Ok(Done::new(format!("{id} is dealt with; its text stays where it is")))
+    }
+
+    /// Asks for orientation.
+    pub(crate) async fn manifest(&self, azolla: &AzollaConfig) -> anyhow::Result<(Requested, Done)> {
+        let store = self.store(azolla).await?;
+        let requested =
+            self.step(azolla, &*store, async |operator| operator.request_manifest().await).await?;
+        let what = match requested.was_open {
+            true => "orientation was asked for before, and is still to come",
+            false => "orientation is asked for",
+        };
+        Ok((requested, Done::new(what).leads("to see it", "azolla manifest --last")))
+    }
+}
+
+/// Finds the one note that waits and that a part of an id means; a whole id may be of any note.
+async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<CaptureId> {
+    if let Ok(id) = CaptureId::new(part.as_str())
+        && read.capture(&id).await?.is_some()
+    {
+        return Ok(id);
+    }
+    const LOOKED_AT_MAX: u64 = 10_000;
+    let filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: LOOKED_AT_MAX };
+    let mut matches = read.captures(&filter).await?;
+    matches.retain(|stored| {
+        let (id, part) = (&stored.capture.capture_id, part.as_str());
+        id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
+    });
+    match &matches[..] {
+        [one] => Ok(one.capture.capture_id.clone()),
+        [] => {
+            let what = format!("there is no such note: {}", part.as_str());
+            Err(Failure::not_found(what).hint("azolla triage captures").into())
+        }
+        several => {
+            let line = |stored: &StoredCapture| {
+                let text = plain(&line::first_line(&stored.capture.raw_content));
+                format!("{}  {text}", stored.capture.capture_id)
+            };
+            Err(ambiguous(part.as_str(), several.len(), several.iter().map(line)).into())
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! What a form asks for, done: the same steps as on the command line, refused in the same words.
+
+use std::{fmt::Display, str::FromStr, sync::Arc};
+
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    response::Response,
+};
+use azolla_control_plane::operator::Changes;
+use azolla_protocol::{AzollaType, BlockerKind};
+
+use super::{
+    again,
+    form::{Fields, path_of_ours},
+    login::see,
+    once, seen,
+    session::{self, is_from_here},
+};
+use crate::{
+    acts::{self, Act, Acts, CANCELLED, Created, Done, Edits, Found, FoundCandidate, Until},
+    failure::{Code, Failure, Words, in_words},
+    http::App,
+};
+
+/// What came of a form.
+pub(super) enum Answer {
+    /// It was done.
+    Done(Done),
+    /// It was not, and why.
+    Failed(Words),
+}
+
+impl Answer {
+    /// A fault of ours; what it is stays in our own log.
+    pub(super) fn fault() -> Self {
+        let text = "something failed here; the server's own output says what".to_owned();
+        Self::Failed(Words { code: Code::Failure, text, hint: None, listing: Vec::new() })
+    }
+}
+
+/// Takes one act, then leads back to the page that it came from.
+pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    if !is_from_here(&head.headers) {
+        return again::not_from_here();
+    }
+    let fields = match Fields::read(&head.headers, body).await {
+        Ok(fields) => fields,
+        Err(unread) => return again::unread(&unread),
+    };
+    let session = match session::of(&app, &head.headers).await {
+        Ok(Some(session)) => session,
+        Ok(None) => return again::log_in(&fields),
+        Err(error) => return again::away(&app, &error),
+    };
+    if !fields.get("csrf").is_some_and(|word| session.is_word(word)) {
+        return again::stale(&app, &session, &fields);
+    }
+    let number = fields.get("once").filter(|number| once::is_number(number));
+    let (Some(act), Some(number)) = (fields.get("act").and_then(Act::of), number) else {
+        return again::unknown(&app, &session);
+    };
+    let (taking, given) = (app.clone(), fields.clone());
+    let taken = async move {
+        let acted = match act {
+            Act::Seen => seen::take(&taking, &given).await,
+            _ => acted(&taking.acts, act, &given).await,
+        };
+        match acted {
+            Ok(done) => Answer::Done(done),
+            Err(error) => Answer::Failed(in_words(&error)),
+        }
+    };
+    let answer = app.sessions.answers(&session).once(number, taken).await;
+    match &*answer {
+        Answer::Done(done) => {
+            app.sessions.keep(&session, on_a_page(&app, done));
+            see(path_of_ours(fields.get("back")))
+        }
+        Answer::Failed(words) => again::refused(&app, &session, act, &fields, words),
+    }
+}
+
+/// Returns the status that a failure has over HTTP.
+pub(super) fn status(code: Code) -> StatusCode {
+    match code {
+        Code::Usage => StatusCode::BAD_REQUEST,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::Refused | Code::Gate | Code::Cap => StatusCode::CONFLICT,
+        Code::Failure | Code::Temporary | Code::HungUp | Code::Interrupted | Code::Terminated => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}
+
+/// Returns what was done as a page tells it: what is worked on by itself here needs no command.
+fn on_a_page(app: &App, done: &Done) -> Done {
+    let mut done = done.clone();
+    if let Some(id) = done.made.take() {
+        done.what = format!("{id}: {}", done.what);
+    }
+    if app.works() && done.next.as_ref().is_some_and(|next| acts::WORKS.contains(&next.command.as_str())) {
+        done.next = None;
+    }
+    done
+}
+
+async fn acted(acts: &Acts, act: Act, fields: &Fields) -> anyhow::Result<Done> {
+    match act {
+        Act::Capture => {
+            let note = fields.get("text").unwrap_or_default();
+            let label = fields.given("label").unwrap_or("dashboard");
+            acts.capture(maybe(fields, "azolla")?.as_ref(), note.as_bytes(), label).await
+        }
+        Act::Manifest => {
+            let azolla = acts.one(maybe(fields, "azolla")?.as_ref(), AzollaType::TaskMgmt)?;
+            Ok(acts.manifest(azolla).await?.1)
+        }
+        Act::TriageRetry => {
+            let (azolla, capture) = (maybe(fields, "azolla")?, maybe(fields, "capture")?);
+            acts.triage_retry(azolla.as_ref(), capture.as_ref()).await
+        }
+        Act::New => {
+            let level = |name, default| Ok::<_, Failure>(level(fields, name)?.unwrap_or(default));
+            let new = Created {
+                title: one_line(fields, "title").unwrap_or_default(),
+                criteria: fields.get("criteria").unwrap_or_default().trim_end().to_owned(),
+                base: one_line(fields, "base"),
+                importance: level("importance", 2)?,
+                urgency: level("urgency", 3)?,
+            };
+            acts.create(maybe(fields, "azolla")?.as_ref(), new).await
+        }
+        Act::Snooze => {
+            let until = match (one_line(fields, "until"), fields.given("days")) {
+                (Some(day), _) => Until::Day(day),
+                (None, Some(days)) => Until::Days(acts::days(days.trim()).map_err(Failure::usage)?),
+                (None, None) => Until::Days(3),
+            };
+            acts.snooze(maybe(fields, "azolla")?.as_ref(), &needed(fields, "objective")?, until).await
+        }
+        Act::Promote | Act::Discard | Act::Defer | Act::Undo | Act::Duplicate => {
+            let azolla = maybe(fields, "azolla")?;
+            let found = acts.candidate(azolla.as_ref(), &needed(fields, "candidate")?).await?;
+            on_candidate(acts, act, &found, fields).await
+        }
+        _ => {
+            let found = acts.objective(&needed(fields, "azolla")?, &needed(fields, "objective")?).await?;
+            on_objective(acts, act, &found, fields).await
+        }
+    }
+}
+
+async fn on_candidate(
+    acts: &Acts,
+    act: Act,
+    found: &FoundCandidate,
+    fields: &Fields,
+) -> anyhow::Result<Done> {
+    match act {
+        Act::Promote => {
+            let target = acts.target(found, maybe(fields, "target")?.as_ref())?;
+            let candidate = &found.listed.candidate;
+            let other = |name, was: &str| {
+                let given = fields.given(name).map(str::trim_end);
+                given.filter(|given| given.trim() != lines(was).trim()).map(str::to_owned)
+            };
+            let edits = Changes {
+                title: other("title", &candidate.title),
+                acceptance_criteria: other("criteria", &candidate.acceptance_criteria),
+                importance: level(fields, "importance")?,
+                urgency: level(fields, "urgency")?,
+                ..Changes::default()
+            };
+            acts.promote(found, target, edits).await
+        }
+        Act::Discard => acts.discard(found).await,
+        Act::Defer => acts.defer(found).await,
+        Act::Undo => acts.undo(found).await,
+        _ => {
+            let of = acts.find(None, &needed(fields, "objective")?).await?;
+            acts.duplicate(found, &of).await
+        }
+    }
+}
+
+async fn on_objective(acts: &Acts, act: Act, found: &Found, fields: &Fields) -> anyhow::Result<Done> {
+    let text = |name: &str| fields.get(name).unwrap_or_default();
+    match act {
+        Act::Approve => acts.approve(found).await,
+        Act::Withdraw => acts.withdraw(found).await,
+        // Of a result that is on a page, its run is known: what is confirmed or sent back is what was seen.
+        Act::Confirm => acts.confirm(found, Some(&needed(fields, "run")?)).await,
+        Act::Reject => acts.reject(found, Some(&needed(fields, "run")?), text("feedback")).await,
+        Act::Retry => acts.retry(found, maybe(fields, "budget_ms")?).await,
+        Act::Cancel => acts.cancel(found, fields.given("reason").unwrap_or(CANCELLED)).await,
+        Act::Archive => acts.archive(found).await,
+        Act::Unarchive => acts.unarchive(found).await,
+        Act::Unblock => acts.unblock(found, maybe(fields, "blocker")?.as_ref()).await,
+        Act::Block => {
+            let kind = maybe(fields, "kind")?.unwrap_or(BlockerKind::UserInput);
+            acts.block(found, text("reason"), kind).await
+        }
+        _ => acts.edit(found, edits(found, fields)?).await,
+    }
+}
+
+/// Returns what a form changes: a field that says what is there already, with its lines ended in another way perhaps,
+/// changes nothing.
+fn edits(found: &Found, fields: &Fields) -> Result<Edits, Failure> {
+    let was = &found.stored.objective;
+    let base = was.metadata.get("base_branch").and_then(|base| base.as_str()).unwrap_or_default();
+    let other = |name: &str, was: &str| {
+        let given = fields.get(name).map(str::trim_end);
+        given.filter(|given| *given != lines(was).trim_end()).map(str::to_owned)
+    };
+    Ok(Edits {
+        title: other("title", &was.title),
+        criteria: other("criteria", &was.acceptance_criteria),
+        base: other("base", base),
+        repo: None,
+        // One of them is always given, so that a form in which nothing was changed is answered in these words.
+        importance: Some(level(fields, "importance")?.unwrap_or(was.importance)),
+        urgency: level(fields, "urgency")?,
+    })
+}
+
+/// Returns a text with its lines ended as a form has them.
+fn lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+fn one_line(fields: &Fields, name: &str) -> Option<String> {
+    fields.given(name).map(|value| value.trim().to_owned())
+}
+
+fn level(fields: &Fields, name: &str) -> Result<Option<u8>, Failure> {
+    let level = fields.given(name).map(|value| acts::level(value.trim()));
+    level.transpose().map_err(|error| Failure::usage(format!("{name}: {error}")))
+}
+
+/// Reads a field, if something is in it.
+fn maybe<T: FromStr<Err: Display>>(fields: &Fields, name: &str) -> Result<Option<T>, Failure> {
+    let parsed = fields.given(name).map(|value| value.trim().parse::<T>());
+    parsed.transpose().map_err(|error| Failure::usage(format!("{name}: {error}")))
+}
+
+/// Reads a field that has to be there.
+fn needed<T: FromStr<Err: Display>>(fields: &Fields, name: &str) -> Result<T, Failure> {
+    maybe(fields, name)?.ok_or_else(|| Failure::usage(format!("{name} is needed")))
+}

@@ -1,0 +1,168 @@
+//! What can be done with an objective as it stands: one or two main acts where its state is told, the rest at the end.
+
+use azolla_protocol::BlockerKind;
+use maud::{Markup, html};
+
+use super::Page;
+use crate::{
+    acts::Act,
+    cli::actions,
+    dashboard::{form::form, part, session::Session},
+};
+
+/// Puts a form together whose azolla and objective are those of the page.
+fn act(page: &Page, session: &Session, act: Act, more: &[(&str, &str)], inside: Markup) -> Markup {
+    let mut fixed = vec![
+        ("azolla", page.objective.azolla_id.as_str()),
+        ("objective", page.objective.objective_id.as_str()),
+    ];
+    fixed.extend(more);
+    form(session, act.name(), &page.path(), &fixed, inside)
+}
+
+/// An act that asks for something first: closed until it is opened.
+fn asking(key: Option<&str>, label: &str, inside: Markup) -> Markup {
+    html! { details.act { summary.button data-key=[key] { (label) "…" } (inside) } }
+}
+
+/// The acts that lead on from here.
+pub(super) fn main(page: &Page, session: &Session) -> Markup {
+    let can = |step: Act| page.allowed.contains(&step);
+    let run = page.runs.first().map(|run| run.run_id.to_string()).unwrap_or_default();
+    let (run, larger) = ([("run", run.as_str())], budget(page));
+    html! {
+        div.acts {
+            @if can(Act::Approve) {
+                (act(page, session, Act::Approve, &[], html! { button.main data-key="a" { "Approve: let it run" } }))
+            }
+            @if can(Act::Confirm) {
+                (act(page, session, Act::Confirm, &run, html! { button.main data-key="y" { "Confirm: it is done" } }))
+            }
+            @if can(Act::Reject) {
+                (asking(Some("x"), "Send it back", act(page, session, Act::Reject, &run, html! {
+                    label { "What has to change" textarea name="feedback" rows="4" required {} }
+                    p.faint { "The next attempt gets these words." }
+                    button.main { "Send it back" }
+                })))
+            }
+            @if can(Act::Unblock) && unblocks(page) {
+                (act(page, session, Act::Unblock, &[], html! { button.main data-key="u" { "What was missing is there: go on" } }))
+            }
+            @if can(Act::Retry) {
+                @let more: Vec<_> = larger.iter().map(|budget| ("budget_ms", budget.as_str())).collect();
+                (act(page, session, Act::Retry, &more, html! { button.main data-key="r" { "Run it again" @if larger.is_some() { ", with more time" } } }))
+            }
+            @if can(Act::Cancel) {
+                (asking(Some("x"), "Stop the run", act(page, session, Act::Cancel, &[], html! {
+                    label { "Why (may be empty)" input name="reason" autocomplete="off"; }
+                    button.main { "Stop the run" }
+                })))
+            }
+            @if can(Act::Unarchive) {
+                (act(page, session, Act::Unarchive, &[], html! { button.main { "Bring it back" } }))
+            }
+        }
+    }
+}
+
+/// Returns the budget that the pause_state names for the next attempt, if it names one.
+fn budget(page: &Page) -> Option<String> {
+    let command = actions::continuing(&page.objective, page.pause.as_ref());
+    let (_, budget) = command.split_once(" --budget-ms ")?;
+    budget.parse::<u64>().ok().map(|budget| budget.to_string())
+}
+
+/// Tells whether it goes on once what the operator named is there; else trying again is the way (S-h).
+fn unblocks(page: &Page) -> bool {
+    actions::continuing(&page.objective, page.pause.as_ref()).contains(" unblock ")
+}
+
+/// The other acts.
+pub(super) fn more(page: &Page, session: &Session) -> Markup {
+    let can = |step: Act| page.allowed.contains(&step);
+    html! {
+        section #more data-live="more" aria-labelledby="more-title" hidden[page.allowed.is_empty()] {
+            h2 #more-title { "Other things to do with it" }
+            div.acts {
+                @if can(Act::Edit) {
+                    (asking(Some("e"), "Edit", edit(page, session)))
+                }
+                @if can(Act::Withdraw) {
+                    (act(page, session, Act::Withdraw, &[], html! { button { "Take the approval back" } }))
+                }
+                @if can(Act::Block) { (asking(Some("b"), "Block", block(page, session))) }
+                @if can(Act::Snooze) { (asking(Some("s"), "Leave it alone for a while", snooze(page, session))) }
+                @if can(Act::Archive) {
+                    (asking(None, "Archive", act(page, session, Act::Archive, &[], html! {
+                        p.faint { "It is out of sight and never runs. You can bring it back." }
+                        button.main { "Archive" }
+                    })))
+                }
+            }
+            p.faint { "The same on the command line: " (part::command("azolla objective --help")) }
+        }
+    }
+}
+
+fn edit(page: &Page, session: &Session) -> Markup {
+    let objective = &page.objective;
+    let base = objective.metadata.get("base_branch").and_then(|base| base.as_str());
+    act(
+        page,
+        session,
+        Act::Edit,
+        &[],
+        html! {
+            @if page.may_reword {
+                label { "Title" input name="title" value=(objective.title) required autocomplete="off"; }
+                label { "Done when" textarea name="criteria" rows="6" { (objective.acceptance_criteria) } }
+                @if let Some(base) = base { label { "From branch" input name="base" value=(base) autocomplete="off"; } }
+            } @else {
+                p.faint { "Its words can be changed while it does not run." }
+            }
+            div.pair {
+                (level("importance", "Importance", objective.importance))
+                (level("urgency", "Urgency", objective.urgency))
+            }
+            button.main { "Store the changes" }
+        },
+    )
+}
+
+fn level(name: &str, label: &str, value: u8) -> Markup {
+    html! {
+        label { (label) select name=(name) {
+            @for level in 0..=4_u8 { option value=(level) selected[level == value] { (level) @if level == 0 { " (most)" } } }
+        } }
+    }
+}
+
+fn block(page: &Page, session: &Session) -> Markup {
+    act(
+        page,
+        session,
+        Act::Block,
+        &[],
+        html! {
+            label { "What is missing" textarea name="reason" rows="3" required {} }
+            label { "Kind" select name="kind" {
+                @for kind in BlockerKind::ALL { option value=(kind.as_str()) { (kind.as_str().to_lowercase().replace('_', " ")) } }
+            } }
+            button.main { "Block it" }
+        },
+    )
+}
+
+fn snooze(page: &Page, session: &Session) -> Markup {
+    act(
+        page,
+        session,
+        Act::Snooze,
+        &[],
+        html! {
+            label { "For how many days" input type="number" name="days" min="1" max="365" value="7" required; }
+            p.faint { "It is not called overdue before that." }
+            button.main { "Leave it alone" }
+        },
+    )
+}

@@ -1,0 +1,159 @@
+// What a page does by itself: it shows what others change, without a reload and without taking anything away from somebody who
+// types; and the way from the first page over the review to the confirmation by keyboard alone.
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { act, env, formOf, objective, ok, operator, pageOf, reveal, scenario, url, watch } from "./lib.mjs";
+
+const made = JSON.parse(readFileSync(path.join(env("AZOLLA_PLACE"), "made.json"), "utf8"));
+const about = (id) => ({ azolla: made.azolla, objective: id });
+
+await scenario("live", async ({ browser, step }) => {
+  const { context, page } = await operator(browser);
+  const watched = await watch(context);
+  /** Marks the document: a reload would lose the mark. */
+  const mark = () => page.evaluate(() => { window.azollaMark = true; });
+  const unmoved = async () => assert.equal(await page.evaluate(() => window.azollaMark), true, "the page was loaded again");
+  const shows = (words) => page.waitForFunction((text) => document.body.innerText.includes(text), words);
+  const hides = (words) => page.waitForFunction((text) => !document.body.innerText.includes(text), words);
+
+  await step("what the command line does shows on the first page without a reload", async () => {
+    await follow(page, `${url}/`);
+    await mark();
+    const id = ok(["objective", "new", "Something urgent from elsewhere", "--criteria", "c", "--azolla", made.azolla, "--importance", "0"]);
+    await shows("Something urgent from elsewhere");
+    await unmoved();
+    ok(["objective", "archive", id]);
+    await hides("Let it run: Something urgent from elsewhere");
+    await unmoved();
+  });
+
+  await step("an objective's page follows its state, and offers what fits it", async () => {
+    await follow(page, pageOf(objective(made.new)));
+    await mark();
+    assert.ok((await formOf(page, "approve", about(made.new)).count()) > 0);
+    ok(["objective", "approve", made.new]);
+    await formOf(page, "withdraw", about(made.new)).waitFor({ state: "attached" });
+    await formOf(page, "approve", about(made.new)).waitFor({ state: "detached" });
+    await unmoved();
+    ok(["objective", "withdraw", made.new]);
+    await formOf(page, "approve", about(made.new)).waitFor({ state: "attached" });
+  });
+
+  await step("what somebody types stays, with its cursor, while everything else moves on", async () => {
+    await follow(page, `${url}/`);
+    await mark();
+    const field = formOf(page, "capture").locator("[name=text]");
+    await reveal(field);
+    await field.click();
+    await field.pressSequentially("half a tho");
+    const id = ok(["objective", "new", "Another one from elsewhere", "--criteria", "c", "--azolla", made.azolla, "--importance", "0"]);
+    await shows("Another one from elsewhere");
+    await field.pressSequentially("ught");
+    assert.equal(await field.inputValue(), "half a thought");
+    assert.ok(await field.evaluate((node) => node === document.activeElement), "it has the focus still");
+    await unmoved();
+    ok(["objective", "archive", id]);
+  });
+
+  await step("a change is told to who does not see it, politely", async () => {
+    const live = await page.locator("[aria-live=polite], [role=status]").count();
+    assert.ok(live > 0, "there is a place where changes are told");
+  });
+
+  await step("review and confirm by keyboard alone, with the focus in sight at each step", async () => {
+    await page.goto(`${url}/`);
+    const found = objective(made.done);
+    const address = new URL(pageOf(found)).pathname;
+    await tabTo(page, (node, wanted) => node.localName === "a" && node.pathname === wanted, address);
+    await Promise.all([page.waitForURL((at) => at.pathname === address), page.keyboard.press("Enter")]);
+    // What has to be read is reached on the way: every fold of the change opens by a key.
+    const opens = page.locator("main details:has(pre), main details:has(table)").first();
+    if (await opens.count()) {
+      const was = await opens.evaluate((node) => node.open);
+      await tabTo(page, (node) => node.localName === "summary" && node.parentElement.querySelector("pre, table"));
+      await page.keyboard.press("Enter");
+      assert.notEqual(await page.evaluate(() => document.activeElement.parentElement.open), was, "a fold moves by Enter");
+    }
+    await page.goto(page.url());
+    const isConfirm = (node) => {
+      const holds = node.localName === "summary" ? node.parentElement : node.closest("form");
+      return ["summary", "button"].includes(node.localName) && holds?.querySelector("input[name=act][value=confirm]");
+    };
+    await tabTo(page, isConfirm);
+    if (await page.evaluate(() => document.activeElement.localName === "summary")) {
+      await page.keyboard.press("Enter");
+      await tabTo(page, (node) => node.localName === "button" && node.closest("form")?.querySelector("input[name=act][value=confirm]"));
+    }
+    await page.keyboard.press("Enter");
+    await shows("confirmed");
+    assert.ok(objective(made.done).metadata.completion, "it is confirmed in the store");
+  });
+
+  await step("the keys that are documented", async () => {
+    await page.goto(`${url}/`);
+    for (const [keys, where] of [["go", "/objectives"], ["gm", "/manifests"], ["gr", "/runs"], ["gh", "/health"], ["gn", "/"]]) {
+      await page.keyboard.press(keys[0]);
+      await Promise.all([page.waitForURL((at) => at.pathname === where), page.keyboard.press(keys[1])]);
+      await page.waitForLoadState("load");
+    }
+    await page.keyboard.press("?");
+    await page.locator("dialog[open]").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    assert.equal(await page.evaluate(() => document.activeElement.name), "text", "c leads to the note");
+    await page.keyboard.type("gogo?");
+    assert.equal(await page.evaluate(() => document.activeElement.value), "gogo?", "keys are letters where one types");
+  });
+
+  await step("a run is followed while it lasts: its step, its budget; then it is cancelled", async () => {
+    ok(["objective", "approve", made.todo]);
+    await follow(page, pageOf(objective(made.todo)));
+    await mark();
+    await page.waitForFunction(() => /running|under way/i.test(document.body.innerText));
+    await page.locator("progress, [role=progressbar], meter").first().waitFor({ state: "attached" });
+    await unmoved();
+    await page.goto(`${url}/`);
+    await shows("Wait for a word");
+    await page.goto(pageOf(objective(made.todo)));
+    await act(page, "cancel", about(made.todo));
+    await page.waitForFunction(() => /cancel/i.test(document.body.innerText));
+    await page.waitForFunction((id) => !/is running|under way now/i.test(document.body.innerText), made.todo);
+    for (let tries = 0; objective(made.todo).status === "IN_PROGRESS" && tries < 200; tries++) {
+      await page.waitForResponse((response) => response.ok(), { timeout: 100 }).catch(() => {});
+    }
+    assert.equal(objective(made.todo).status, "BLOCKED");
+    writeFileSync(path.join(env("AZOLLA_PLACE"), "go"), "");
+  });
+
+  await step("nothing happened that no page may do", async () => watched.nothing("the whole scenario"));
+});
+
+/** Opens a page, and waits until it hears of changes. */
+async function follow(page, address) {
+  const hears = page.waitForResponse((response) => new URL(response.url()).pathname === "/events");
+  await page.goto(address);
+  assert.equal((await hears).status(), 200);
+}
+
+/** Presses Tab until this has the focus; on the way everything that gets it shows that it has it. */
+async function tabTo(page, is, argument) {
+  const condition = `(${is})(document.activeElement, ${JSON.stringify(argument)})`;
+  for (let presses = 0; presses < 400; presses++) {
+    await page.keyboard.press("Tab");
+    const [seen, what] = await page.evaluate(() => {
+      const node = document.activeElement;
+      if (node === document.body) return [true, "the page itself"];
+      const style = getComputedStyle(node);
+      const box = node.getBoundingClientRect();
+      const inSight = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+      const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
+      return [inSight && (outlined || style.boxShadow !== "none"), node.outerHTML.slice(0, 150)];
+    });
+    assert.ok(seen, `it has the focus and does not show it: ${what}`);
+    if (await page.evaluate(condition)) return;
+  }
+  throw new Error(`400 times Tab did not lead to ${is}`);
+}

@@ -1,0 +1,326 @@
+//! What a form may do, and from where: other sites, other names, twice, and elsewhere (T23 to T25).
+
+use std::{sync::Barrier, thread};
+
+use super::visitor::{FORM, Visitor, encoded, value_of, words};
+use crate::{server::Server, world::World};
+
+fn notes(world: &World) -> Vec<String> {
+    let all = world.azolla(&["triage", "captures", "--json"]).json("captures");
+    let texts = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note["capture"]["raw_content"].as_str().unwrap().to_owned());
+    texts.collect()
+}
+
+#[test]
+fn t24_t25_a_form_of_another_site_does_nothing() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let csrf = operator.csrf();
+    let own = format!("Origin: http://{}", server.address);
+    let form = |csrf: &str| {
+        encoded(&[("csrf", csrf), ("once", "a-1"), ("act", "capture"), ("text", "bad"), ("back", "/")])
+    };
+    let port = server.address.split_once(':').unwrap().1;
+    let evil = [
+        vec![],
+        vec!["Origin: null".to_owned()],
+        vec!["Origin: http://evil.example".to_owned()],
+        vec!["Origin: http://localhost:1".to_owned()],
+        vec![format!("Origin: https://{}", server.address)],
+        vec![format!("Origin: http://localhost:{port}")],
+        vec![format!("Origin: http://{}.evil.example", server.address)],
+        vec![own.clone(), "Origin: http://evil.example".to_owned()],
+        vec!["Sec-Fetch-Site: cross-site".to_owned()],
+        vec!["Sec-Fetch-Site: same-site".to_owned()],
+        vec!["Sec-Fetch-Site: none".to_owned()],
+        vec![own.clone(), "Host: evil.example".to_owned()],
+        vec![own.replace(&server.address, "evil.example"), "Host: evil.example".to_owned()],
+    ];
+    for path in ["/act", "/logout", "/login"] {
+        for headers in &evil {
+            let headers: Vec<&str> = headers.iter().map(String::as_str).chain([FORM]).collect();
+            assert_eq!(operator.send("POST", path, &headers, &form(&csrf)).status, 403, "{path} {headers:?}");
+        }
+    }
+    // The word of the session is needed too.
+    let other = Visitor::operator(&world, &server).csrf();
+    for wrong in ["", "x", &csrf[..63], &csrf.to_uppercase(), &other] {
+        assert_eq!(operator.send("POST", "/act", &[&own, FORM], &form(wrong)).status, 403, "{wrong}");
+        assert_eq!(operator.send("POST", "/logout", &[&own, FORM], &form(wrong)).status, 403, "{wrong}");
+    }
+    // Neither is there a way around the form.
+    for (method, content_type, status) in [
+        ("GET", FORM, 405),
+        ("PUT", FORM, 405),
+        ("POST", "Content-Type: text/plain", 415),
+        ("POST", "Content-Type: application/json", 415),
+    ] {
+        assert_eq!(operator.send(method, "/act", &[&own, content_type], &form(&csrf)).status, status);
+    }
+    assert_eq!(notes(&world), Vec::<String>::new());
+    // A browser that leaves the Origin out says where it comes from.
+    let reply = operator.send("POST", "/act", &["Sec-Fetch-Site: same-origin", FORM], &form(&csrf));
+    assert_eq!((reply.status, notes(&world)), (303, vec!["bad".to_owned()]));
+}
+
+#[test]
+fn t25_pages_have_no_other_name() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    for host in ["Host: evil.example", "Host: 127.0.0.1.evil.example", "Host: localhost.evil.example:80"] {
+        assert_eq!(operator.send("GET", "/", &[host], "").status, 403, "{host}");
+        assert_eq!(operator.send("GET", "/events", &[host], "").status, 403, "{host}");
+    }
+}
+
+/// The button pressed twice, the request sent again by the browser, two tabs of one page.
+#[test]
+fn t24_what_is_sent_twice_is_done_once() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let page = operator.get("/").body;
+    let (csrf, once) = (value_of(&page, "csrf"), value_of(&page, "once"));
+    let send = |text: &str| {
+        operator.post(
+            "/act",
+            &[("csrf", &csrf), ("once", &once), ("act", "capture"), ("text", text), ("back", "/notes")],
+        )
+    };
+    let together = Barrier::new(4);
+    let (csrf, once, cookie) = (&csrf, &once, &operator.cookie);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let visitor = Visitor::with_cookie(&server, cookie);
+                together.wait();
+                let fields = [
+                    ("csrf", &**csrf),
+                    ("once", &**once),
+                    ("act", "capture"),
+                    ("text", "one"),
+                    ("back", "/notes"),
+                ];
+                let reply = visitor.post("/act", &fields);
+                assert_eq!((reply.status, reply.header("location")), (303, "/notes"));
+            });
+        }
+    });
+    assert_eq!(send("one").status, 303);
+    assert_eq!(notes(&world), ["one"]);
+    // A refusal is one too: it is the same twice, though what was in the way is gone.
+    let refused = [
+        ("csrf", &**csrf),
+        ("once", "b-1"),
+        ("act", "approve"),
+        ("azolla", "az-app"),
+        ("objective", "obj-none"),
+    ];
+    let (first, second) = (operator.post("/act", &refused), operator.post("/act", &refused));
+    assert_eq!((first.status, second.status), (404, 404));
+    assert_eq!(words(&first.body), words(&second.body));
+    // Every form has a number of its own.
+    let numbers: Vec<_> = page
+        .match_indices("name=\"once\" value=\"")
+        .map(|(at, _)| page[at..].split('"').nth(3).unwrap())
+        .collect();
+    let mut different = numbers.clone();
+    different.sort_unstable();
+    different.dedup();
+    assert_eq!(different.len(), numbers.len());
+    assert_ne!(value_of(&operator.get("/").body, "once"), **once);
+    for wrong in ["", "a b", &"a".repeat(65)] {
+        let fields = [("csrf", &**csrf), ("once", wrong), ("act", "capture"), ("text", "two")];
+        assert_eq!(operator.post("/act", &fields).status, 400);
+    }
+    assert_eq!(
+        operator.post("/act", &[("csrf", &**csrf), ("once", "c-1"), ("act", "run"), ("text", "two")]).status,
+        400
+    );
+    assert_eq!(notes(&world), ["one"]);
+}
+
+#[test]
+fn t24_no_form_leads_elsewhere() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let csrf = operator.csrf();
+    for (n, elsewhere) in [
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example",
+        "javascript:alert(1)",
+        "/a\r\nX: y",
+        "evil",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let once = format!("d-{n}");
+        let fields = [
+            ("csrf", &*csrf),
+            ("once", &once),
+            ("act", "manifest"),
+            ("azolla", "az-taskmgmt"),
+            ("back", elsewhere),
+        ];
+        let reply = operator.post("/act", &fields);
+        assert_eq!((reply.status, reply.header("location")), (303, "/"), "{elsewhere:?}");
+        let token = world.operator_token();
+        let stranger = Visitor::stranger(&server);
+        let reply = stranger.post("/login", &[("token", &token), ("next", elsewhere)]);
+        assert_eq!((reply.status, reply.header("location")), (303, "/"), "{elsewhere:?}");
+    }
+    let page = Visitor::stranger(&server).get("/login?next=%2F%2Fevil.example").body;
+    assert!(!page.contains("evil"), "{page}");
+}
+
+#[test]
+fn what_was_typed_is_not_lost_with_a_refusal() {
+    let world = World::with_worker("true");
+    let id = world.objective("Round half up", "it rounds");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let long = "<b>x</b>\n\nand \"more\"";
+    let title = "t".repeat(501);
+    let fields = [("azolla", "az-app"), ("objective", &*id), ("title", &*title), ("criteria", long)];
+    let reply = operator.act("edit", &fields);
+    assert_eq!(reply.status, 400);
+    assert_eq!(
+        words(&reply.body),
+        "the title has more than 500 characters\nhint: the rest goes into --criteria\n"
+    );
+    assert_eq!(value_of(&reply.body, "title"), title);
+    assert!(
+        reply.body.contains("\n&lt;b&gt;x&lt;/b&gt;\n\nand &quot;more&quot;</textarea>"),
+        "{}",
+        reply.body
+    );
+    assert_eq!(
+        (value_of(&reply.body, "objective"), value_of(&reply.body, "back")),
+        (id, "/objectives?x=1".to_owned())
+    );
+    // The form on it works.
+    let (csrf, once) = (value_of(&reply.body, "csrf"), value_of(&reply.body, "once"));
+    assert_eq!(csrf, operator.csrf());
+    assert!(!once.starts_with("test-"));
+}
+
+#[test]
+fn what_was_typed_comes_back_after_the_log_in() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let stranger = Visitor::stranger(&server);
+    let page = stranger.act_without_a_session("capture", &[("text", "line one\nline \"two\"")]);
+    assert_eq!(page.status, 401);
+    assert!(page.body.contains("What you typed is kept"), "{}", page.body);
+    assert_eq!(notes(&world), Vec::<String>::new());
+    let kept = [
+        ("keep.act", value_of(&page.body, "keep.act")),
+        ("keep.text", value_of(&page.body, "keep.text").replace("&quot;", "\"")),
+        ("keep.back", value_of(&page.body, "keep.back")),
+    ];
+    let kept: Vec<(&str, &str)> = kept.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    // A wrong token does not lose it either.
+    let wrong = stranger.post("/login", &[&kept[..], &[("token", "x")]].concat());
+    assert_eq!((wrong.status, value_of(&wrong.body, "keep.act")), (401, "capture".to_owned()));
+    let token = world.operator_token();
+    let reply = stranger.post("/login", &[&kept[..], &[("token", &token)]].concat());
+    assert_eq!(reply.status, 200);
+    assert!(
+        reply.body.contains("<textarea name=\"text\" rows=\"6\">\nline one\nline &quot;two&quot;</textarea>"),
+        "{}",
+        reply.body
+    );
+    let operator = stranger.with_cookie_of(&reply);
+    let sent = [
+        ("csrf", value_of(&reply.body, "csrf")),
+        ("once", value_of(&reply.body, "once")),
+        ("act", "capture".to_owned()),
+        ("back", "/notes".to_owned()),
+        ("text", "line one\nline \"two\"".to_owned()),
+    ];
+    let sent: Vec<(&str, &str)> = sent.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(operator.post("/act", &sent).status, 303);
+    assert_eq!(notes(&world), ["line one\nline \"two\""]);
+    // A form that was there before another log in comes back in the same way.
+    let stale = [("csrf", "old"), ("once", "e-1"), ("act", "capture"), ("text", "three"), ("back", "/notes")];
+    let reply = operator.post("/act", &stale);
+    assert_eq!(reply.status, 403);
+    assert!(
+        reply.body.contains(">\nthree</textarea>") && value_of(&reply.body, "csrf") == operator.csrf(),
+        "{}",
+        reply.body
+    );
+}
+
+#[test]
+fn t23_a_browser_may_do_nothing_with_a_page_but_show_it() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    for path in ["/", "/notes", "/login?code=x", "/nowhere"] {
+        let page = operator.get(path);
+        let policy = page.header("content-security-policy");
+        assert!(
+            policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"),
+            "{path}: {policy}"
+        );
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        assert_eq!(page.header("cache-control"), "no-store", "{path}");
+        assert_eq!(page.header("x-content-type-options"), "nosniff");
+        assert_eq!(page.header("x-frame-options"), "DENY");
+        // Anything stricter makes a browser hide where its forms come from.
+        let policy = if page.status == 303 { "no-referrer" } else { "same-origin" };
+        assert_eq!(page.header("referrer-policy"), policy, "{path}");
+    }
+    let page = operator.get("/").body;
+    for (tag, kind) in [
+        ("<link rel=\"stylesheet\" href=\"", "text/css; charset=utf-8"),
+        ("<script src=\"", "text/javascript; charset=utf-8"),
+    ] {
+        let (_, after) = page.split_once(tag).unwrap();
+        let path = after.split_once('"').unwrap().0;
+        assert!(path.starts_with("/assets/"), "{path}");
+        // No session is needed to read what is in the program.
+        let asset = Visitor::stranger(&server).get(path);
+        assert_eq!((asset.status, asset.header("content-type")), (200, kind));
+        assert_eq!(asset.header("cache-control"), "public, max-age=31536000, immutable");
+        let other = path.replace(path.split('/').nth(2).unwrap(), "0000000000000000");
+        assert_eq!(operator.get(&other).status, 404);
+    }
+}
+
+#[test]
+fn a_person_gets_a_page_and_a_program_json_where_there_is_nothing() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let (operator, stranger) = (Visitor::operator(&world, &server), Visitor::stranger(&server));
+    for visitor in [&operator, &stranger] {
+        let page = visitor.get("/nowhere");
+        assert_eq!((page.status, page.header("content-type")), (404, "text/html; charset=utf-8"));
+        assert!(page.body.contains("There is no such page."), "{}", page.body);
+    }
+    assert!(operator.get("/nowhere").body.contains("href=\"/notes\""), "in the frame");
+    assert!(!stranger.get("/nowhere").body.contains("href=\"/notes\""));
+    assert_eq!(server.send("GET", "/nowhere", &[], "").error(), (404, "not_found".to_owned()));
+    assert_eq!(
+        server.send("GET", "/v1/nowhere", &["Accept: text/html"], "").error(),
+        (404, "not_found".to_owned())
+    );
+    // T27: no page runs anything.
+    for path in ["/run", "/exec", "/act/run", "/v1/run"] {
+        assert_eq!(
+            operator.post(path, &[("csrf", &operator.csrf()), ("command", "id")]).status,
+            404,
+            "{path}"
+        );
+    }
+}

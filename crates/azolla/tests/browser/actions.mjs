@@ -3,26 +3,31 @@
 //   node actions.mjs no-script    with JavaScript turned off: reading and every act work all the same
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { act, candidate, env, everyPage, formOf, json, objective, ok, offers, operator, pageOf, scenario, text, url, watch } from "./lib.mjs";
+import { act, candidate, everyPage, formOf, made, json, objective, ok, offers, operator, pageOf, scenario, taken, text, url, watch } from "./lib.mjs";
 
-const made = JSON.parse(readFileSync(path.join(env("AZOLLA_PLACE"), "made.json"), "utf8"));
 const javaScriptEnabled = process.argv[2] === "script";
 
 await scenario(`actions-${process.argv[2]}`, async ({ browser, step }) => {
   const { context, page } = await operator(browser, { javaScriptEnabled });
   const watched = await watch(context);
   const notes = (about = {}) => ({ azolla: made.notes, ...about });
-  const open = (id) => page.goto(pageOf(objective(id)));
+  const open = (id) => page.goto(pageOf(id));
   const about = (id) => ({ azolla: made.azolla, objective: id });
   const status = (id) => objective(id).status;
   /** The page says in words what was done. */
   const says = async (words) => assert.match(await text(page), words);
 
+  const offered = new Set();
+  const note = async () => {
+    const acts = await page.locator('form[action="/act"] input[name=act]').evaluateAll((all) => all.map((one) => one.value));
+    acts.forEach((name) => offered.add(name));
+  };
+
   await step("every page can be read", async () => {
-    for (const address of await everyPage(page)) {
+    const objectives = Object.values(made).filter((id) => id.startsWith("obj-")).map(pageOf);
+    for (const address of new Set([...await everyPage(page), ...objectives])) {
       await page.goto(address);
+      await note();
       assert.equal(await page.locator("h1").count(), 1, `one heading: ${address}`);
       assert.ok((await page.locator("main").innerText()).length > 20, `something to read: ${address}`);
       watched.nothing(address);
@@ -90,7 +95,8 @@ await scenario(`actions-${process.argv[2]}`, async ({ browser, step }) => {
 
   await step("an orientation is asked for", async () => {
     await page.goto(`${url}/manifests`);
-    const asked = () => ok(["export", "--azolla", made.notes]).split('"MANIFEST_REQUESTED"').length;
+    const stored = () => ok(["export", "--azolla", made.notes]).split("\n").map((line) => JSON.parse(line));
+    const asked = () => stored().filter((one) => one.kind === "event" && JSON.stringify(one).includes('"MANIFEST_REQUESTED"')).length;
     const before = asked();
     await act(page, "manifest", notes());
     assert.equal(asked(), before + 1, "one more event");
@@ -178,6 +184,22 @@ await scenario(`actions-${process.argv[2]}`, async ({ browser, step }) => {
     await open(made.blank);
     await act(page, "unarchive", about(made.blank));
     assert.ok(json(["objective", "list", "--azolla", made.azolla]).some((one) => one.objective_id === made.blank));
+  });
+
+  await step("what was seen is seen on the command line too", async () => {
+    ok([]);
+    ok(["objective", "archive", made.blank]);
+    await page.goto(`${url}/`);
+    await says(/since you last looked/i);
+    await note();
+    await act(page, "seen");
+    assert.ok(!/since you last looked/i.test(await text(page)), "it is not told again");
+    assert.ok(!ok([]).includes("Since you last looked"));
+  });
+
+  await step("every act that a page offers was taken", async () => {
+    assert.deepEqual([...offered].filter((name) => !taken.has(name)).sort(), []);
+    assert.ok(offered.size > 15, [...offered].join(", "));
   });
 
   await step("nothing happened that no page may do, and every invariant holds", async () => {

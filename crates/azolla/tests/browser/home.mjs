@@ -194,7 +194,7 @@ case $prompt in *"It fails"*) touch fail ;; esac
 cat ${at("payloads.txt")}
 `);
   configure(`[limits]\nattempts_max = 1\n[attention]\nreview_limit = 9\n[sandbox]\nread = [${JSON.stringify(place)}]`);
-  const made = { objectives: all.map((payload, n) => {
+  const made = { azolla: "az-shares", objectives: all.map((payload, n) => {
     const id = objective(payload, payloads[n]);
     if (n % 2) ok(["objective", "block", id, "--reason", payload]);
     return id;

@@ -2,12 +2,9 @@
 // a change, output of a worker and of checks, feedback, words of another machine. All of it stays text.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
-import { act, env, everyPage, objective, operator, pageOf, scenario, text, url, watch } from "./lib.mjs";
+import { act, everyPage, made, operator, pageOf, scenario, text, url, watch } from "./lib.mjs";
 import { payloads } from "./payloads.mjs";
 
-const made = JSON.parse(readFileSync(path.join(env("AZOLLA_PLACE"), "made.json"), "utf8"));
 
 /** What is in a page that our own markup never has. */
 const injected = (page) => page.evaluate(() => {
@@ -50,7 +47,7 @@ await scenario("hostile", async ({ browser, step }) => {
 
   await step("each attack is read as it was written", async () => {
     for (const [n, id] of made.objectives.entries()) {
-      await page.goto(pageOf(objective(id)));
+      await page.goto(pageOf(id));
       const [first] = payloads[n].replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd").split("\n");
       const shown = (await page.locator("main").innerText()).replace(/\s+/g, " ");
       assert.ok(shown.includes(first.replace(/\s+/g, " ").slice(0, 40)), `${n + 1}: ${first}\n${shown.slice(0, 400)}`);
@@ -60,7 +57,7 @@ await scenario("hostile", async ({ browser, step }) => {
 
   await step("a change, its files and its checks", async () => {
     for (const id of [made.done, made.rejected, made.failed]) {
-      await page.goto(pageOf(objective(id)));
+      await page.goto(pageOf(id));
       const shown = await text(page);
       assert.ok(shown.includes("azollaSaw"), "it is there as text");
       await quiet(id);
@@ -73,8 +70,8 @@ await scenario("hostile", async ({ browser, step }) => {
       await act(page, "capture", {}, { text: payload });
       await quiet(`captured ${payload}`);
     }
-    const found = objective(made.objectives[0]);
-    const about = { azolla: found.azolla_id, objective: found.objective_id };
+    const [found] = made.objectives;
+    const about = { azolla: made.azolla, objective: found };
     for (const payload of payloads.slice(4, 8)) {
       await page.goto(pageOf(found));
       await act(page, "edit", about, { title: payload.replaceAll("\n", " "), criteria: payload });

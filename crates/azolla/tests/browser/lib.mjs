@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 
@@ -68,6 +68,10 @@ export const candidate = (title) => {
   assert.ok(found, `there is no candidate about ${title}`);
   return found;
 };
+
+/** What home.mjs made. */
+export const made = existsSync(path.join(env("AZOLLA_PLACE"), "made.json"))
+  ? JSON.parse(readFileSync(path.join(env("AZOLLA_PLACE"), "made.json"), "utf8")) : {};
 
 /** What the command line says to a step that it refuses: the fact and the hint, without their marks. */
 export function refusal(words) {
@@ -165,9 +169,13 @@ export async function send(page, form) {
   return response.status();
 }
 
+/** The acts that this scenario took. */
+export const taken = new Set();
+
 /** Takes an act on a page: finds its form, fills it in, sends it. Returns the status of the answer. */
 export async function act(page, name, about = {}, typed = {}) {
   const form = formOf(page, name, about);
+  taken.add(name);
   await form.waitFor({ state: "attached" });
   await reveal(form);
   await fill(form, typed);
@@ -177,7 +185,8 @@ export async function act(page, name, about = {}, typed = {}) {
 /** Whether a page has a button for an act. */
 export const offers = async (page, name, about = {}) => (await formOf(page, name, about).count()) > 0;
 
-export const pageOf = (found) => `${url}/objectives/${found.azolla_id}/${found.objective_id}`;
+/** The page of an objective that home.mjs made. */
+export const pageOf = (id) => `${url}/objectives/${made.azolla}/${id}`;
 
 // What no page may do.
 

@@ -1,12 +1,11 @@
 // Pictures of every page, for people; started by scripts/screens, which made the home. It starts the server itself, and lets
 // one run be under way.
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import path from "node:path";
-import { at, env, everyPage, launch, objective, ok, operator, serve } from "./lib.mjs";
+import { at, env, everyPage, launch, made, objective, ok, operator, serve } from "./lib.mjs";
 
 const place = env("AZOLLA_PLACE");
-const made = JSON.parse(readFileSync(path.join(place, "made.json"), "utf8"));
 const out = (name) => path.join(env("AZOLLA_SHOTS"), `${name}.png`);
 
 /** The name of a page's picture. */

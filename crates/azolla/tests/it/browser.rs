@@ -78,9 +78,7 @@ fn nothing_is_done_twice_or_lost_between_a_person_and_a_page() {
 
 #[test]
 fn a_page_shows_what_others_change_and_needs_no_mouse() {
-    let world = home("office");
-    let server = Server::start_with(&world, &["up", "--listen", "127.0.0.1:0"]);
-    node(&world, &format!("http://{}", server.address), &["live.mjs"]);
+    scenario(&home("office"), &["live.mjs"]);
 }
 
 /// axe-core, 360 pixels, both schemes, the policy, the weight.

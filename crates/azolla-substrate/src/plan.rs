@@ -290,7 +290,12 @@ impl Planner<'_> {
             matches!(step, ObjectiveStep::GatePass | ObjectiveStep::GateFailBlock | ObjectiveStep::Cancel);
         let enters_todo = next.status == azolla_protocol::ObjectiveStatus::Todo && was.status != next.status;
         self.update_objective(was, next, enters_todo, Some(waiting))?;
-        self.note(step.into(), "objective", next.objective_id.as_str()).from(was.status).to(next.status);
+        let row = self.note(step.into(), "objective", next.objective_id.as_str());
+        row.from(was.status).to(next.status);
+        if matches!(step, ObjectiveStep::Archive | ObjectiveStep::Unarchive) {
+            // Both are S-o, from a status to the same.
+            row.detail("archived", step == ObjectiveStep::Archive);
+        }
         Ok(())
     }
 

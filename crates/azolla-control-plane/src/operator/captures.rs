@@ -181,7 +181,8 @@ impl Operator<'_> {
 /// A note as text, as it came: refused where a store could not keep every byte of it.
 fn text_of(note: &[u8]) -> Result<&str, OperatorError> {
     if note.len() > NOTE_BYTES_MAX {
-        let what = format!("a note has at most 1 MiB ({NOTE_BYTES_MAX} bytes); this one has {}", note.len());
+        // How long it is nobody knows: it is read no further.
+        let what = format!("a note has at most 1 MiB ({NOTE_BYTES_MAX} bytes); this one has more");
         return Err(refused(what, Some("capture a shorter note that names the file")));
     }
     let text = str::from_utf8(note).map_err(|error| {

@@ -1,7 +1,7 @@
 //! The operator's editor, on a file of ours. What was typed is kept until it is stored.
 
 use std::{
-    io::Write,
+    io::{IsTerminal, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -44,6 +44,14 @@ impl Edited {
 
 /// Lets the operator edit `text`, in a new file in `directory`.
 pub(crate) fn edit(directory: &Path, name: &str, text: &str) -> anyhow::Result<Edited> {
+    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let named = named.find(|command| !command.trim().is_empty());
+    if named.is_none() && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        // What is started by default would wait for keys that nobody presses.
+        return Err(Failure::usage("there is no terminal for an editor")
+            .hint("give the text as an argument, or set EDITOR to a program that needs no terminal")
+            .into());
+    }
     let path = directory.join(format!("{name}-{}.md", SystemIds::default().body()));
     let failed = || format!("{} cannot be written", path.display());
     std::fs::create_dir_all(directory).with_context(failed)?;
@@ -51,8 +59,7 @@ pub(crate) fn edit(directory: &Path, name: &str, text: &str) -> anyhow::Result<E
     let mut file = options.write(true).create_new(true).mode(0o600).open(&path).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;
     drop(file);
-    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| std::env::var(name).ok());
-    let command = named.find(|command| !command.trim().is_empty()).unwrap_or_else(|| "vi".to_owned());
+    let command = named.unwrap_or_else(|| "vi".to_owned());
     let mut words = command.split_whitespace();
     let program = words.next().unwrap_or("vi");
     #[expect(

@@ -15,7 +15,7 @@ pub(crate) fn given(text: String) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(STDIN_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > STDIN_BYTES_MAX {
-        return Err(Failure::usage(format!("stdin has more than {STDIN_BYTES_MAX} bytes")).into());
+        return Err(Failure::usage("stdin has more than 1 MiB, which is the most that is taken").into());
     }
     let text = String::from_utf8(bytes).map_err(|_| Failure::usage("stdin is not UTF-8"))?;
     Ok(text.trim_end().to_owned())

@@ -102,3 +102,51 @@ fn every_command_has_an_example_in_its_help() {
     assert!(seen > 25, "{seen}");
     assert!(world.azolla(&["--version"]).ok().starts_with("azolla 0."));
 }
+
+#[test]
+fn so_the_log_says_which_of_both_it_was() {
+    let world = World::with_worker("true\n");
+    let id = world.objective("A title", "x");
+    world.azolla(&["objective", "archive", &id]).ok();
+    world.azolla(&["objective", "unarchive", &id]).ok();
+    let log = world.azolla(&["log", &id]).ok();
+    let told: Vec<_> =
+        log.lines().filter_map(|line| line.split_once(&format!("{id} "))).map(|(_, what)| what).collect();
+    assert_eq!(told[1..], ["was archived, by you", "was brought back from the archive, by you"], "{log}");
+}
+
+#[test]
+fn a_note_that_is_too_long_is_told_the_limit() {
+    let world = World::new();
+    world.azolla(&["init"]).ok();
+    let note = vec![b'y'; 3 * 1024 * 1024];
+    let told = world.azolla_bytes(&world.path(""), &["capture"], &note).refused(4);
+    assert!(told.contains("a note has at most 1 MiB (1048576 bytes); this one has more"), "{told}");
+}
+
+#[test]
+fn nothing_waits_for_a_terminal_that_is_not_there() {
+    let world = World::with_worker("true\n");
+    let cases: [(&[&str], &str); 3] = [
+        (&["capture"], "hint: azolla capture TEXT"),
+        (&["peer", "add", "az-x", "--url", "https://x:7517"], "its token goes to stdin here"),
+        (&["objective", "new", "Title", "--criteria", "-"], ""),
+    ];
+    for (arguments, hint) in cases {
+        // What does not end is ended by the runner of the tests.
+        let answer = world.azolla(arguments);
+        assert!(answer.stderr.contains(hint), "{arguments:?}: {answer:?}");
+    }
+    world.azolla(&["capture", "Shorten the README of app"]).ok();
+    world.azolla(&["triage", "--now"]).ok();
+    let refused = world.azolla(&["triage", "promote", "1", "--edit"]).refused(2);
+    assert!(
+        refused.contains("there is no terminal for an editor") && refused.contains("hint: "),
+        "{refused}"
+    );
+    std::fs::write(world.path("app/.azolla.toml"), "budget_ms = 1000\n").unwrap();
+    world.commit(&world.path("app"));
+    let asked = world.azolla(&["trust"]);
+    assert_eq!(asked.code, 2, "{asked:?}");
+    assert!(asked.stderr.ends_with("hint: azolla trust --yes\n"), "{asked:?}");
+}

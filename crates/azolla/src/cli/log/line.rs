@@ -51,7 +51,12 @@ pub(crate) fn words(entry: &JournalEntry, azolla_type: AzollaType) -> String {
         JournalStep::Sl => "is no longer approved".to_owned(),
         JournalStep::Sm => "was cancelled and waits for you".to_owned(),
         JournalStep::Sn => "was opened".to_owned(),
-        JournalStep::So => "was archived, or brought back".to_owned(),
+        JournalStep::So => match entry.detail.as_ref().and_then(|detail| detail.get("archived")?.as_bool()) {
+            Some(true) => "was archived".to_owned(),
+            Some(false) => "was brought back from the archive".to_owned(),
+            // Written before it was said which.
+            None => "was archived, or brought back".to_owned(),
+        },
         JournalStep::Edit => "was changed".to_owned(),
         JournalStep::Execute => "has the worker's output".to_owned(),
         JournalStep::Gate => "was judged".to_owned(),

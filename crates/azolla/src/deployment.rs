@@ -13,6 +13,7 @@ use azolla_substrate::{
 use crate::{
     config::{AzollaConfig, Config, Place},
     failure::Failure,
+    nearest::meant,
 };
 
 /// The standing objective of every TASK_MGMT azolla, the same everywhere (S-n).
@@ -51,8 +52,12 @@ impl Deployment {
     /// Returns the azolla that was named.
     pub(crate) fn named(&self, id: &AzollaId) -> Result<&AzollaConfig, Failure> {
         self.config.azolla(id).ok_or_else(|| {
-            let known = self.listed(&self.config.azollas.iter().collect::<Vec<_>>());
-            Failure::not_found(format!("there is no azolla {id}")).hint(format!("configured: {known}"))
+            let known: Vec<_> = self.config.azollas.iter().map(|azolla| azolla.id.as_str()).collect();
+            Failure::not_found(format!("there is no azolla {id}")).hint(meant(
+                id.as_str(),
+                &known,
+                "none is configured; run azolla init",
+            ))
         })
     }
 

@@ -12,6 +12,7 @@ mod home;
 mod http;
 mod ledger;
 mod mcp;
+mod nearest;
 mod notify;
 mod peers;
 mod screen;

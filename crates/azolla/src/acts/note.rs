@@ -7,7 +7,7 @@ use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateRead};
 use super::{Acts, Done, TRIAGE};
 use crate::{
     cli::{
-        id::{IdPart, ambiguous},
+        id::{IdPart, ambiguous, or_near},
         line,
     },
     config::AzollaConfig,
@@ -94,6 +94,10 @@ async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<Capture
     const LOOKED_AT_MAX: u64 = 10_000;
     let filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: LOOKED_AT_MAX };
     let mut matches = read.captures(&filter).await?;
+    let name = |stored: &StoredCapture| {
+        (stored.capture.capture_id.to_string(), line::first_line(&stored.capture.raw_content))
+    };
+    let known: Vec<_> = matches.iter().map(name).collect();
     matches.retain(|stored| {
         let (id, part) = (&stored.capture.capture_id, part.as_str());
         id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
@@ -102,7 +106,8 @@ async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<Capture
         [one] => Ok(one.capture.capture_id.clone()),
         [] => {
             let what = format!("there is no such note: {}", part.as_str());
-            Err(Failure::not_found(what).hint("azolla triage captures").into())
+            let hint = or_near(part.as_str(), &known, "azolla triage captures");
+            Err(Failure::not_found(what).hint(hint).into())
         }
         several => {
             let line = |stored: &StoredCapture| {

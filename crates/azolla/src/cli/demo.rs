@@ -20,6 +20,7 @@ use crate::{
     config::{Place, add_recorded, copy_provider, first_text},
     deployment::Deployment,
     failure::Failure,
+    nearest::meant,
     screen::{FAINT, PLAIN, Page, STRONG},
 };
 
@@ -122,8 +123,7 @@ fn configured(home: Option<&Path>, name: &str) -> anyhow::Result<String> {
     let deployment = Deployment::load(home)?;
     if !deployment.config.providers.contains_key(name) {
         let names: Vec<_> = deployment.config.providers.keys().map(String::as_str).collect();
-        let hint =
-            format!("configured: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+        let hint = meant(name, &names, "none is configured; without --provider a recorded answer is used");
         return Err(Failure::not_found(format!("there is no provider {name}")).hint(hint).into());
     }
     Ok(std::fs::read_to_string(&deployment.place.config)?)

@@ -10,6 +10,7 @@ pub(crate) use crate::acts::Found;
 use crate::{
     config::AzollaConfig,
     failure::{Code, Failure},
+    nearest::distance,
     stores::Opens,
 };
 
@@ -47,6 +48,7 @@ pub(crate) async fn objective(
     part: &IdPart,
 ) -> anyhow::Result<Found> {
     let mut matches = Vec::new();
+    let mut known = Vec::new();
     let (open, closed) = opened(stores, named).await?;
     for (azolla, store) in open {
         // A whole id is looked up; only a part has to be compared with all of them.
@@ -58,6 +60,8 @@ pub(crate) async fn objective(
         for stored in all(store.read()).await? {
             if is_part(&part.0, &stored.objective.objective_id) {
                 matches.push(Found { azolla: azolla.clone(), store: store.clone(), stored });
+            } else {
+                known.push((stored.objective.objective_id.to_string(), stored.objective.title));
             }
         }
     }
@@ -66,7 +70,7 @@ pub(crate) async fn objective(
         (0, Some(error)) => Err(error),
         (0, None) => {
             let what = format!("there is no objective {}", part.0);
-            Err(Failure::not_found(what).hint("azolla objective list --all").into())
+            Err(Failure::not_found(what).hint(or_near(&part.0, &known, "azolla objective list --all")).into())
         }
         (count, _) => {
             let lines =
@@ -100,18 +104,21 @@ pub(crate) async fn workorder(
 ) -> anyhow::Result<(Found, Option<WorkOrderId>)> {
     let not_found = if KINDS.iter().any(|kind| part.0.starts_with(kind)) {
         let what = format!("there is no run {}", part.0);
-        Failure::not_found(what).hint("azolla objective show ID lists the runs of an objective").into()
+        Failure::not_found(what).hint(RUNS)
     } else {
         match objective(stores, named, part).await {
             Ok(found) => return Ok((found, None)),
             // The end of a run's id is the end of no objective's.
-            Err(error) if is_not_found(&error) => error,
-            Err(error) => return Err(error),
+            Err(error) => match error.downcast::<Failure>() {
+                Ok(failure) if failure.code() == Code::NotFound => failure,
+                Ok(failure) => return Err(failure.into()),
+                Err(error) => return Err(error),
+            },
         }
     };
     let whole = KINDS.iter().find_map(|kind| part.0.strip_prefix(kind));
     let whole = whole.and_then(|body| WorkOrderId::new(format!("wo-{body}")).ok());
-    let mut matches = Vec::new();
+    let (mut matches, mut known) = (Vec::new(), Vec::new());
     let (open, closed) = opened(stores, named).await?;
     for (azolla, store) in open {
         // A whole id is looked up: that of a triage or an orientation has nothing of its objective's in it.
@@ -122,8 +129,10 @@ pub(crate) async fn workorder(
             return Ok((Found { azolla: azolla.clone(), store, stored }, Some(id.clone())));
         }
         for stored in all(store.read()).await? {
-            for id in runs(&stored).filter(|id| is_part_of_run(&part.0, id)) {
-                if store.read().workorder(&id).await?.is_some() {
+            for id in runs(&stored) {
+                if !is_part_of_run(&part.0, &id) {
+                    known.push((format!("run-{}", id.body()), stored.objective.title.clone()));
+                } else if store.read().workorder(&id).await?.is_some() {
                     let stored = stored.clone();
                     matches.push((Found { azolla: azolla.clone(), store: store.clone(), stored }, id));
                 }
@@ -131,7 +140,10 @@ pub(crate) async fn workorder(
         }
     }
     match matches.len() {
-        0 => Err(closed.unwrap_or(not_found)),
+        0 if whole.is_some() => {
+            Err(closed.unwrap_or_else(|| not_found.hint(or_near(&part.0, &known, RUNS)).into()))
+        }
+        0 => Err(closed.unwrap_or_else(|| not_found.into())),
         1 => {
             let (found, id) = matches.remove(0);
             Ok((found, Some(id)))
@@ -161,8 +173,34 @@ fn is_part_of_run(part: &str, id: &WorkOrderId) -> bool {
     }
 }
 
-fn is_not_found(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Failure>().is_some_and(|failure| failure.code() == Code::NotFound)
+/// Where the runs of an objective are listed.
+const RUNS: &str = "azolla objective show ID lists the runs of an objective";
+
+/// Returns a hint with the known ids that are nearest to what was typed, or `otherwise`.
+pub(crate) fn or_near(part: &str, known: &[(String, String)], otherwise: &str) -> String {
+    const SHOWN_MAX: usize = 3;
+    let mut near: Vec<_> =
+        known.iter().filter_map(|(id, title)| Some((changes(part, id)?, id, title))).collect();
+    near.sort();
+    let near: Vec<_> = near.iter().take(SHOWN_MAX).map(|(_, id, title)| format!("{id} ({title})")).collect();
+    match &near[..] {
+        [] => otherwise.to_owned(),
+        near => format!("did you mean {}? otherwise: {otherwise}", near.join(" or ")),
+    }
+}
+
+/// Counts the changes from what was typed to the nearest part of an id that is as long, if they are few.
+fn changes(part: &str, id: &str) -> Option<usize> {
+    let few = match part.len() {
+        0..3 => return None,
+        3..7 => 1,
+        _ => 2,
+    };
+    let body = id.split_once('-').map_or(id, |(_, body)| body);
+    let begin = |text: &str| text.get(..part.len()).unwrap_or(text).to_owned();
+    let end = body.get(body.len().saturating_sub(part.len())..).unwrap_or(body).to_owned();
+    let parts = [begin(id), begin(body), end];
+    parts.iter().map(|known| distance(part, known)).min().filter(|changes| *changes <= few)
 }
 
 /// Tells whether an id begins or ends with this, with or without its kind.

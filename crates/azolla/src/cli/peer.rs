@@ -16,6 +16,7 @@ use crate::{
     deployment::Deployment,
     failure::Failure,
     home::{Home, PeerToken},
+    nearest::nearest,
     screen::{self, FAINT, PLAIN, Page, STRONG, day_and_time, remark},
     token::{self, Existing, Token},
 };
@@ -235,10 +236,14 @@ impl Remove {
 }
 
 fn known<'a>(deployment: &'a Deployment, id: &AzollaId) -> Result<&'a PeerConfig, Failure> {
-    deployment
-        .config
-        .peer(id)
-        .ok_or_else(|| Failure::not_found(format!("there is no peer {id}")).hint("azolla peer list"))
+    deployment.config.peer(id).ok_or_else(|| {
+        let known: Vec<_> = deployment.config.peers.iter().map(|peer| peer.id.as_str()).collect();
+        let hint = match nearest(id.as_str(), &known) {
+            Some(near) => format!("did you mean {near}? all of them: azolla peer list"),
+            None => "azolla peer list".to_owned(),
+        };
+        Failure::not_found(format!("there is no peer {id}")).hint(hint)
+    })
 }
 
 fn reads(peer: &PeerConfig) -> bool {

@@ -15,6 +15,7 @@ use crate::{
     config::{ModelApi, ProviderConfig},
     deployment::Deployment,
     failure::Failure,
+    nearest::meant,
 };
 
 /// A provider, by its kind: some can be asked whether they answer.
@@ -82,10 +83,7 @@ fn model(name: String, api: &ModelApi, retries_max: u64) -> Result<ModelSettings
 
 fn unknown(deployment: &Deployment, name: &str) -> Failure {
     let known: Vec<_> = deployment.config.providers.keys().map(String::as_str).collect();
-    let hint = match known.as_slice() {
-        [] => "none is configured; add one: azolla init --help".to_owned(),
-        known => format!("configured: {}", known.join(", ")),
-    };
+    let hint = meant(name, &known, "none is configured; add one: azolla init --help");
     Failure::not_found(format!("there is no provider {name}")).hint(hint)
 }
 

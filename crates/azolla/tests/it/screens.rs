@@ -150,3 +150,19 @@ fn nothing_waits_for_a_terminal_that_is_not_there() {
     assert_eq!(asked.code, 2, "{asked:?}");
     assert!(asked.stderr.ends_with("hint: azolla trust --yes\n"), "{asked:?}");
 }
+
+#[test]
+fn a_run_and_a_note_that_are_nearly_right_are_answered_too() {
+    let world = World::with_worker("cat > /dev/null; echo two >> a.txt\n");
+    let id = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let run = format!("{}-1", id.replace("obj-", "run-"));
+    let slip = format!("{}x-1", &run[..run.len() - 3]);
+    let refused = world.azolla(&["explain", &slip]).refused(3);
+    assert!(refused.contains(&format!("did you mean {run} (Add a line)?")), "{refused}");
+    let note = world.azolla(&["capture", "call Kim"]).ok().trim_end().to_owned();
+    let slip =
+        format!("{}!", &note[..note.len() - 1]).replace('!', if note.ends_with('0') { "1" } else { "0" });
+    let refused = world.azolla(&["triage", "process", &slip, "--reason", "x"]).refused(3);
+    assert!(refused.contains(&format!("did you mean {note} (call Kim)?")), "{refused}");
+}

@@ -23,7 +23,7 @@ pub(super) struct List {
     all: bool,
 
     /// Only those that stand there.
-    #[arg(long, value_name = "STATUS", value_parser = clap::builder::PossibleValuesParser::new(
+    #[arg(long, value_name = "STATUS", ignore_case = true, value_parser = clap::builder::PossibleValuesParser::new(
         ObjectiveStatus::ALL.iter().map(|status| status.as_str())))]
     status: Option<String>,
 

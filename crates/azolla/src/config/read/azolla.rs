@@ -8,9 +8,9 @@ use azolla_protocol::{AzollaId, AzollaType, limits};
 use toml::{Spanned, de::DeString};
 
 use super::{Period, Section, checks};
-use crate::config::{
-    AzollaConfig, ProviderConfig,
-    report::{Fault, nearest},
+use crate::{
+    config::{AzollaConfig, ProviderConfig, report::Fault},
+    nearest::nearest,
 };
 
 const KNOWN: [&str; 10] = [

@@ -10,9 +10,12 @@ use azolla_diazotroph::{
 use azolla_protocol::{AnswerForm, Limit, Unit};
 
 use super::{SANDBOX_MODES, Section};
-use crate::config::{
-    KeyFrom, ModelApi, Price, ProviderConfig,
-    report::{Fault, looks_like_a_key, nearest},
+use crate::{
+    config::{
+        KeyFrom, ModelApi, Price, ProviderConfig,
+        report::{Fault, looks_like_a_key},
+    },
+    nearest::nearest,
 };
 
 #[derive(Clone, Copy)]

@@ -3,6 +3,8 @@
 
 mod diff;
 mod pager;
+mod table;
+mod width;
 mod words;
 
 use std::{fmt::Write as _, io::Write as _};
@@ -10,6 +12,11 @@ use std::{fmt::Write as _, io::Write as _};
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
+use self::width::Piece;
+pub(crate) use self::{
+    table::Table,
+    width::{columns, cut, padded, terminal, terminal_of_stderr},
+};
 pub(crate) use words::{age, ago, day_and_time, duration, status};
 
 /// A title or a name.
@@ -52,20 +59,40 @@ fn is_obeyed(c: char) -> bool {
 /// A page of text, put together first and shown at once.
 #[derive(Default)]
 pub(crate) struct Page {
-    text: String,
+    rows: Vec<Row>,
+    /// Whether the last row goes on.
+    is_open: bool,
+}
+
+/// One line of a page.
+#[derive(Default)]
+struct Row {
+    pieces: Vec<Piece>,
+    /// Where it goes on, if it does not fit; otherwise a little behind where it begins.
+    hang: Option<usize>,
+    /// Whether it is left to the terminal what becomes of it, because somebody may copy it.
+    is_verbatim: bool,
 }
 
 impl Page {
     /// Adds text to the line.
     pub(crate) fn add(&mut self, style: Style, text: &str) -> &mut Self {
-        // Writing to a String cannot fail.
-        let _ = write!(self.text, "{style}{}{style:#}", plain(text));
+        let text = plain(text);
+        self.row().pieces.push((style, text));
+        self
+    }
+
+    /// Lets the line go on below what comes next, if it does not fit.
+    pub(crate) fn hang(&mut self) -> &mut Self {
+        let row = self.row();
+        row.hang = Some(row.pieces.iter().map(|(_, text)| columns(text)).sum());
         self
     }
 
     /// Ends the line.
     pub(crate) fn end(&mut self) -> &mut Self {
-        self.text.push('\n');
+        self.row();
+        self.is_open = false;
         self
     }
 
@@ -76,23 +103,40 @@ impl Page {
 
     /// Adds a heading, after an empty line if anything stands above it.
     pub(crate) fn heading(&mut self, text: &str) -> &mut Self {
-        if !self.text.is_empty() {
-            self.text.push('\n');
+        if !self.rows.is_empty() {
+            self.line(PLAIN, "");
         }
         self.line(STRONG, text)
     }
 
     /// Adds text of any number of lines, each behind `indent`.
     pub(crate) fn block(&mut self, indent: &str, style: Style, text: &str) -> &mut Self {
+        self.lines(indent, style, text, false)
+    }
+
+    /// Adds text as [`Page::block`] does, that is shown exactly as it is: a file, a diff, what a program printed.
+    pub(crate) fn verbatim(&mut self, indent: &str, style: Style, text: &str) -> &mut Self {
+        self.lines(indent, style, text, true)
+    }
+
+    fn lines(&mut self, indent: &str, style: Style, text: &str, is_verbatim: bool) -> &mut Self {
         for line in plain_lines(text.trim_end()).lines() {
-            let _ = writeln!(self.text, "{indent}{style}{line}{style:#}");
+            let row = self.row();
+            row.is_verbatim = is_verbatim;
+            // Text goes on where it began; an item of a list below its text.
+            let begin = line.find(|c: char| !matches!(c, ' ' | '-' | '*')).unwrap_or(0);
+            row.hang = Some(columns(indent) + begin);
+            row.pieces.push((PLAIN, indent.to_owned()));
+            row.pieces.push((style, line.to_owned()));
+            self.end();
         }
         self
     }
 
     /// Adds a command to type.
     pub(crate) fn command(&mut self, indent: &str, command: &str) -> &mut Self {
-        self.text.push_str(indent);
+        self.add(PLAIN, indent);
+        self.row().is_verbatim = true;
         self.line(TYPE, command)
     }
 
@@ -105,22 +149,63 @@ impl Page {
     /// Writes the page to stdout, without colour where nobody would see it (NO_COLOR, a pipe).
     pub(crate) fn show(self) -> std::io::Result<()> {
         let mut out = anstream::stdout().lock();
-        out.write_all(self.text.as_bytes())?;
+        out.write_all(self.text(terminal()).as_bytes())?;
         out.flush()
     }
 
     /// Writes the page to stderr, beside data on stdout. That nobody reads it is no failure.
     pub(crate) fn remark(self) {
-        let _ = anstream::stderr().write_all(self.text.as_bytes());
+        let _ = anstream::stderr().write_all(self.text(width::terminal_of_stderr()).as_bytes());
     }
 
     /// Shows the page in the operator's pager if stdout is a terminal, and else as [`Page::show`] does.
     pub(crate) fn show_paged(self) -> std::io::Result<()> {
-        match pager::page(&self.text) {
+        match pager::page(|| self.text(terminal())) {
             pager::Paged::Shown => Ok(()),
             pager::Paged::Not => self.show(),
         }
     }
+
+    fn row(&mut self) -> &mut Row {
+        if !self.is_open {
+            self.rows.push(Row::default());
+            self.is_open = true;
+        }
+        self.rows.last_mut().expect("one was just put there")
+    }
+
+    /// Returns the page, in lines of at most this many columns.
+    fn text(&self, columns: Option<usize>) -> String {
+        let mut text = String::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let lines = match columns {
+                Some(columns) if !row.is_verbatim => row.folded(columns),
+                _ => vec![row.pieces.clone()],
+            };
+            for (of_row, line) in lines.iter().enumerate() {
+                for (style, piece) in line.iter().filter(|(_, piece)| !piece.is_empty()) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(text, "{style}{piece}{style:#}");
+                }
+                let goes_on = self.is_open && at + 1 == self.rows.len() && of_row + 1 == lines.len();
+                text.push_str(if goes_on { "" } else { "\n" });
+            }
+        }
+        text
+    }
+}
+
+impl Row {
+    fn folded(&self, columns: usize) -> Vec<Vec<Piece>> {
+        let text: String = self.pieces.iter().map(|(_, text)| text.as_str()).collect();
+        let indent = text.len() - text.trim_start_matches(' ').len();
+        width::folded(&self.pieces, columns, self.hang.unwrap_or(indent + 2))
+    }
+}
+
+/// Lets no pager start from here on: the operator said so, or a long page is a step of a longer command.
+pub(crate) fn page_at_once() {
+    pager::turn_off();
 }
 
 /// Writes the one document of a read with `--json`.

@@ -21,7 +21,7 @@ use crate::{
     deployment::Deployment,
     failure::Failure,
     nearest::meant,
-    screen::{FAINT, PLAIN, Page, STRONG},
+    screen::{self, FAINT, PLAIN, Page, STRONG},
 };
 
 /// Show the whole way from a note to a result, in a scratch directory
@@ -52,6 +52,8 @@ impl Demo {
             Some(name) => Some(configured(home, name)?),
             None => None,
         };
+        // Every step is followed by the next one: nobody is asked to leave a pager first.
+        screen::page_at_once();
         let scratch = self.make_directory()?;
         let (repo, home) = (scratch.join("shares"), scratch.join("home"));
         repository::make(&repo).await?;
@@ -78,7 +80,7 @@ impl Demo {
         let id = only_ticket(&home).await?;
         step(&home, &["objective", "approve", &id]).await?;
         let code = step(&home, &["run", "--until-idle"]).await?;
-        step(&home, &["review", &id, "--no-pager"]).await?;
+        step(&home, &["review", &id]).await?;
         step(&home, &["explain", &id]).await?;
         orientation(&scratch, &home).await?;
         step(&home, &[]).await?;

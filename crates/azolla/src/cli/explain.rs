@@ -148,7 +148,7 @@ fn add(page: &mut Page, cycle: &Cycle) {
     let workorder = &cycle.stored.workorder;
     page.heading(&format!("Run of {}", day_and_time(workorder.created_at)));
     let mut row = |name: &str, id: &str, what: &str| {
-        page.add(PLAIN, &format!("  {name:<10}")).add(STRONG, id).line(FAINT, &format!("  {what}"));
+        page.add(PLAIN, &format!("  {name:<10}")).hang().add(STRONG, id).line(FAINT, &format!("  {what}"));
     };
     if let Some(stored) = &cycle.event {
         let reason = stored.event.processed_reason.map_or("waits", |reason| reason.as_str());

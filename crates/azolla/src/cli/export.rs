@@ -25,7 +25,7 @@ impl Export {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let store = self.store.open(home).await?;
         let mut out = BufWriter::new(std::io::stdout());
-        let mut progress = Progress::new("exported");
+        let mut progress = Progress::new("exported", None);
         let mut write = |line: &str| {
             progress.add(line.len() + 1);
             writeln!(out, "{line}")

@@ -1,7 +1,7 @@
 //! `azolla import`: fills a new Substrate from an export.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{BufRead, BufReader, Cursor, Read},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -33,18 +33,22 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let mut size = None;
         let mut input: Box<dyn BufRead + Send> = if self.file.as_os_str() == "-" {
             Box::new(BufReader::new(std::io::stdin()))
         } else {
-            let file = File::open(&self.file);
-            Box::new(BufReader::new(file.with_context(|| format!("{} cannot be read", self.file.display()))?))
+            let failed = || format!("{} cannot be read", self.file.display());
+            let file = File::open(&self.file).with_context(failed)?;
+            size = file.metadata().ok().filter(Metadata::is_file).map(|found| found.len());
+            Box::new(BufReader::new(file))
         };
         // The first line says whose Substrate it is; then it is read again with the rest.
         let mut first = Vec::new();
         input.by_ref().take(FIRST_LINE_BYTES_MAX).read_until(b'\n', &mut first)?;
         let identity = azolla_substrate::exported_identity(&first)?;
         let store = self.store.open_or_create(home, identity).await?;
-        let input = Watched { input: Cursor::new(first).chain(input), progress: Progress::new("imported") };
+        let progress = Progress::new("imported", size);
+        let input = Watched { input: Cursor::new(first).chain(input), progress };
         azolla_substrate::import(&*store, input).await?;
         Ok(ExitCode::SUCCESS)
     }

@@ -62,8 +62,12 @@ fn document(config: &Config, today: &Spent) -> Value {
 
 fn page(config: &Config, today: &Spent) -> Page {
     let mut page = Page::default();
-    let row = |name: &str, value: &str, default: &str, last: &str, unit: &str| {
-        format!("{name:<28}{value:>12}{default:>12}{last:>12}  {unit}").trim_end().to_owned()
+    let is_narrow = screen::terminal().is_some_and(|columns| columns < ROW_COLUMNS);
+    let row = |name: &str, value: &str, default: &str, last: &str, unit: &str| match is_narrow {
+        true => {
+            format!("{name}  {value} ({default}{}{last}) {unit}", if last.is_empty() { "" } else { "; " })
+        }
+        false => format!("{name:<28}{value:>12}{default:>12}{last:>12}  {unit}").trim_end().to_owned(),
     };
     let style = |limit| if config.limits.configured(limit).is_some() { PLAIN } else { FAINT };
     page.line(STRONG, &row("limit", "holds", "default", "maximum", "unit"));
@@ -88,6 +92,9 @@ fn page(config: &Config, today: &Spent) -> Page {
     }
     page
 }
+
+/// What a row of the widest limit takes.
+const ROW_COLUMNS: usize = 72;
 
 fn is_of_a_day(cap: &Limit) -> bool {
     cap.name.starts_with("day_")

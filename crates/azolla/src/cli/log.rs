@@ -81,7 +81,7 @@ impl Log {
         let mut page = Page::default();
         for (azolla, entry) in &entries {
             let words = line::words(entry, azolla.azolla_type);
-            page.add(FAINT, &day_and_time(entry.at)).line(PLAIN, &format!("  {words}"));
+            page.add(FAINT, &format!("{}  ", day_and_time(entry.at))).hang().line(PLAIN, &words);
         }
         if entries.is_empty() {
             page.line(PLAIN, "Nothing has happened yet.");

@@ -45,7 +45,7 @@ use std::{
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, screen};
 
 /// A durable control plane around stateless workers, for one operator.
 ///
@@ -55,6 +55,10 @@ use crate::failure::Failure;
 pub(crate) struct Arguments {
     #[command(flatten)]
     home: HomeArgument,
+
+    /// Print long pages at once, on a terminal too.
+    #[arg(long, global = true)]
+    no_pager: bool,
 
     #[command(flatten)]
     resume: resume::Resume,
@@ -173,6 +177,9 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     // An empty variable is one that is not set.
     let home = arguments.home.home.filter(|home| !home.as_os_str().is_empty());
     let home: Option<&Path> = home.as_deref();
+    if arguments.no_pager {
+        screen::page_at_once();
+    }
     if arguments.command.is_some() && arguments.resume.json {
         return Err(Failure::usage("--json goes behind the command").into());
     }

@@ -2,22 +2,29 @@
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 
-use crate::screen::plain;
+use crate::screen::{cut, plain, terminal_of_stderr};
 
-/// Replaces the line; nothing leaves it clean for what is printed next. A terminal that went away is no reason to stop
-/// the work.
+/// Tells whether somebody watches on a terminal that can replace a line.
+pub(crate) fn is_watched() -> bool {
+    let is_able = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+    std::io::stderr().is_terminal() && is_able
+}
+
+/// Replaces the line; nothing leaves it clean for what is printed next. It stays one line, however narrow the terminal: a
+/// second one could not be replaced. A terminal that went away is no reason to stop the work.
 pub(crate) fn draw(line: &str) {
-    const COLUMNS_MAX: usize = 100;
-    let line: String = plain(line).chars().take(COLUMNS_MAX).collect();
+    const COLUMNS_DEFAULT: usize = 80;
+    let most = terminal_of_stderr().unwrap_or(COLUMNS_DEFAULT) - 1;
     let mut out = std::io::stderr();
-    let _ = write!(out, "\r\x1b[K{line}");
+    let _ = write!(out, "\r\x1b[K{}", cut(&plain(line), most));
     let _ = out.flush();
 }
 
-/// Counts bytes and shows them every few megabytes.
+/// Counts bytes and shows them every few megabytes, of how many where that is known.
 pub(crate) struct Progress {
     verb: &'static str,
     bytes: u64,
+    of: Option<u64>,
     shown: u64,
     watched: bool,
 }
@@ -25,16 +32,16 @@ pub(crate) struct Progress {
 const SHOW_EVERY_BYTES: u64 = 4 * 1024 * 1024;
 
 impl Progress {
-    pub(crate) fn new(verb: &'static str) -> Self {
-        Self { verb, bytes: 0, shown: 0, watched: std::io::stderr().is_terminal() }
+    pub(crate) fn new(verb: &'static str, of: Option<u64>) -> Self {
+        Self { verb, bytes: 0, of, shown: 0, watched: is_watched() }
     }
 
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         if self.watched && self.bytes - self.shown >= SHOW_EVERY_BYTES {
             self.shown = self.bytes;
-            // A terminal that went away is no reason to stop the work.
-            let _ = write!(std::io::stderr(), "\r{} {} MB", self.verb, self.bytes / 1_000_000);
+            let of = self.of.map_or_else(String::new, |of| format!(" of {}", of.div_ceil(1_000_000)));
+            draw(&format!("{} {}{of} MB", self.verb, self.bytes / 1_000_000));
         }
     }
 }

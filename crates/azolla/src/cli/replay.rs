@@ -36,7 +36,7 @@ use super::{
 use crate::{
     deployment::Deployment,
     failure::{Code, Failure},
-    screen::{self, FAINT, GOOD, PLAIN, Page, STRONG, remark},
+    screen::{self, FAINT, GOOD, PLAIN, Page, STRONG, padded, remark},
     workers,
 };
 
@@ -104,10 +104,13 @@ impl Replay {
         };
         let allowance = ledger.begin(&account).map_err(withheld)?;
         let last = Mutex::new(String::new());
-        let show = |step: &str, _: Option<&str>, _: Option<Duration>| {
+        let show = |step: &str, _: Option<&str>, limit: Option<Duration>| {
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
             if *last != step {
-                remark(step);
+                let limit = limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+                let most =
+                    limit.map_or_else(String::new, |limit| format!(", at most {}", screen::duration(limit)));
+                remark(&format!("{step}{most}"));
                 step.clone_into(&mut last);
             }
         };
@@ -199,13 +202,26 @@ async fn load(found: &Found, id: &WorkOrderId) -> anyhow::Result<Task> {
     Ok(Task { workorder, snapshot, attempt: Attempt { work_order_id, ..attempt } })
 }
 
+/// What two results side by side take.
+const SIDES_COLUMNS: usize = 80;
+
 fn show(recorded: &Side, replayed: &Side, diff: bool) -> std::io::Result<()> {
     let mut page = Page::default();
     let rows = [recorded.rows(), replayed.rows()];
-    page.line(STRONG, &format!("{:12}{:<34}  {}", "", "as recorded", "replayed"));
+    // Side by side where there is room for both, and else one below the other.
+    let is_wide = screen::terminal().is_none_or(|columns| columns >= SIDES_COLUMNS);
+    if is_wide {
+        page.line(STRONG, &format!("{:12}{:<34}  {}", "", "as recorded", "replayed"));
+    }
     for (name, left) in &rows[0] {
         let right = rows[1].iter().find(|(other, _)| other == name).map_or("", |(_, text)| text.as_str());
-        page.add(FAINT, &format!("{name:<12}")).line(PLAIN, &format!("{left:<34}  {right}"));
+        if is_wide {
+            page.add(FAINT, &format!("{name:<12}")).line(PLAIN, &format!("{}  {right}", padded(left, 34)));
+        } else {
+            page.line(STRONG, name);
+            page.add(FAINT, "  as recorded  ").hang().line(PLAIN, left);
+            page.add(FAINT, "  replayed     ").hang().line(PLAIN, right);
+        }
     }
     if let Some(form) = replayed.answer_form {
         let text =

@@ -39,10 +39,6 @@ pub(crate) struct Review {
     #[arg(long)]
     pub(super) json: bool,
 
-    /// Print it all at once, on a terminal too.
-    #[arg(long)]
-    no_pager: bool,
-
     #[command(flatten)]
     which: Which,
 }
@@ -79,12 +75,7 @@ impl Review {
             screen::show_json("review", data)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let page = page(&found, &result);
-        if self.no_pager {
-            page.show()?
-        } else {
-            page.show_paged()?
-        }
+        page(&found, &result).show_paged()?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -208,7 +199,7 @@ fn add_checks(page: &mut Page, result: &Reviewed) {
             .add(PLAIN, &format!("{} {on}", check.name))
             .line(FAINT, &format!("  {} ({})", check.command.join(" "), outcome(check)));
         if !passed {
-            page.block("      ", FAINT, tail(&check.output_tail));
+            page.verbatim("      ", FAINT, tail(&check.output_tail));
         }
     }
 }

@@ -59,7 +59,7 @@ impl Trust {
         if !self.json {
             let mut page = Page::default();
             page.line(STRONG, &format!("{REPOSITORY_FILE} of {repo}, {branch} at {commit}"))
-                .block("  ", PLAIN, &text);
+                .verbatim("  ", PLAIN, &text);
             page.show()?;
         }
         // What cannot be read is shown, and never pinned.

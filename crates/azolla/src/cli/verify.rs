@@ -1,10 +1,6 @@
 //! `azolla verify`: every schema, link and invariant of a Substrate, and with `--git` its patches too.
 
-use std::{
-    io::{IsTerminal, Write},
-    path::Path,
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
 use azolla_control_plane::verify::patches;
 use azolla_protocol::{AzollaId, AzollaType};
@@ -12,7 +8,10 @@ use azolla_substrate::{Finding, SubstrateRead};
 use clap::Args;
 use serde_json::json;
 
-use super::store::StoreAddress;
+use super::{
+    progress::{draw, is_watched},
+    store::StoreAddress,
+};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
@@ -146,15 +145,15 @@ fn documents(verified: &Verified) -> impl Iterator<Item = serde_json::Value> {
     })
 }
 
-/// Says how far it has come, where somebody watches. A terminal that went away is no reason to stop.
+/// Says how far it has come, where somebody watches.
 fn count(patches: u64) {
-    if std::io::stderr().is_terminal() {
-        let _ = write!(std::io::stderr(), "\rrebuilt {patches} patches");
+    if is_watched() {
+        draw(&format!("rebuilt {patches} patches"));
     }
 }
 
 fn uncount() {
-    if std::io::stderr().is_terminal() {
-        let _ = write!(std::io::stderr(), "\r\x1b[K");
+    if is_watched() {
+        draw("");
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn add(page: &mut Page, text: &str) {
     let mut in_hunk = false;
     for line in text.lines() {
         in_hunk = line.starts_with("@@ ") || (in_hunk && !line.starts_with("diff --git "));
-        page.block("", style(line, in_hunk), if line.is_empty() { " " } else { line });
+        page.verbatim("", style(line, in_hunk), if line.is_empty() { " " } else { line });
     }
 }
 

@@ -40,7 +40,7 @@ fn t22_a_page_holds_no_escape_but_ours() {
         .line(PLAIN, "x\u{1b}c")
         .block("  ", FAINT, "y\n\u{9b}z")
         .diff("@@ -1 +1 @@\n+\u{1b}[8m");
-    let bare = anstream::adapter::strip_str(&page.text).to_string();
+    let bare = anstream::adapter::strip_str(&page.text(None)).to_string();
     assert_eq!(bare, "\u{fffd}[31mred\nx\u{fffd}c\n  y\n  \u{fffd}z\n@@ -1 +1 @@\n+\u{fffd}[8m\n");
 }
 

@@ -1,9 +1,6 @@
 //! `azolla doctor --probe`: one tiny real request to every provider.
 
-use std::{
-    io::{self, IsTerminal},
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use azolla_diazotroph::provider::{Probe, ProbeFailure};
 use azolla_protocol::{
@@ -15,7 +12,7 @@ use tokio::time::{Instant, interval_at};
 
 use super::Line;
 use crate::{
-    cli::progress::draw,
+    cli::progress::{draw, is_watched},
     deployment::Deployment,
     home::Home,
     screen::duration,
@@ -41,7 +38,7 @@ pub(super) async fn all(
     let asked = waited_for.iter().copied().enumerate();
     let mut asked: FuturesUnordered<_> =
         asked.map(|(place, name)| async move { (place, name, provider(deployment, name).await) }).collect();
-    let (is_watched, began) = (io::stderr().is_terminal(), Instant::now());
+    let (is_watched, began) = (is_watched(), Instant::now());
     let mut tick = interval_at(began + REDRAWN_EVERY, REDRAWN_EVERY);
     let mut known = Vec::new();
     loop {

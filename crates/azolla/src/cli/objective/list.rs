@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{
     cli::{Which, id::all},
     deployment::Deployment,
-    screen::{self, FAINT, PLAIN, Page, STRONG, status},
+    screen::{self, FAINT, PLAIN, Page, STRONG, Table, status},
 };
 
 /// List what is open
@@ -56,19 +56,20 @@ impl List {
             if several {
                 page.heading(azolla.id.as_str());
             }
-            // An id that derives from a candidate's is longer than a fresh one.
-            let ids = found.iter().map(|objective| objective.objective_id.as_str().len());
-            let width = ids.max().unwrap_or_default() + 2;
+            let mut table = Table::default();
             for objective in found {
-                page.add(STRONG, &format!("{:<width$}", objective.objective_id))
-                    .add(FAINT, &format!("{:<26}", status(objective)))
-                    .line(PLAIN, &objective.title);
+                table.row(&[
+                    (STRONG, objective.objective_id.as_str()),
+                    (FAINT, status(objective)),
+                    (PLAIN, &objective.title),
+                ]);
             }
+            table.add_to(&mut page, screen::terminal());
         }
         if listed.iter().all(|(_, found)| found.is_empty()) {
             page.line(PLAIN, "Nothing to list.");
         }
-        page.show()?;
+        page.show_paged()?;
         Ok(())
     }
 
@@ -76,7 +77,8 @@ impl List {
         let closed = lifecycle::is_confirmed(objective)
             || lifecycle::is_archived(objective)
             || objective.objective_type == ObjectiveType::Standing;
-        let status = self.status.as_ref().is_none_or(|status| status == objective.status.as_str());
+        let status = self.status.as_ref();
+        let status = status.is_none_or(|status| status.eq_ignore_ascii_case(objective.status.as_str()));
         status && (self.all || !closed)
     }
 }

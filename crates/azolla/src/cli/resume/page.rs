@@ -45,7 +45,8 @@ fn add_actions(page: &mut Page, actions: &[Action]) {
     }
     page.heading(if actions.len() == 1 { "Waiting for you" } else { "Waiting for you, first things first" });
     for (number, action) in actions.iter().take(ACTIONS_MAX).enumerate() {
-        page.add(PLAIN, &format!("  {}. {}: ", number + 1, action.text)).add(STRONG, &action.title);
+        page.add(PLAIN, &format!("  {}. ", number + 1)).hang();
+        page.add(PLAIN, &format!("{}: ", action.text)).add(STRONG, &action.title);
         let facts = action.facts();
         let facts = if facts.is_empty() { String::new() } else { format!("  ({})", facts.join(", ")) };
         page.line(FAINT, &facts);
@@ -116,7 +117,7 @@ fn add_changes(page: &mut Page, desks: &[Desk]) {
         page.add(FAINT, &format!("  {earlier}: ")).command("", "azolla log");
     }
     for (at, words) in changes.lines {
-        page.add(FAINT, &format!("  {}  ", day_and_time(at))).line(PLAIN, &words);
+        page.add(FAINT, &format!("  {}  ", day_and_time(at))).hang().line(PLAIN, &words);
     }
 }
 

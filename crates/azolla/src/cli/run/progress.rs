@@ -1,12 +1,12 @@
 //! What is under way: one line on a terminal, redrawn about once a second; elsewhere one plain line per step.
 
-use std::{io::IsTerminal, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use azolla_control_plane::{Activity, WorkerContext};
 use tokio::task::JoinHandle;
 
 use crate::{
-    cli::progress::draw,
+    cli::progress::{draw, is_watched},
     screen::{duration, remark},
     under_way::{Noted, UnderWay},
 };
@@ -21,20 +21,20 @@ const REDRAWN_EVERY: Duration = Duration::from_secs(1);
 pub(super) fn show(under_way: &UnderWay, activity: &Activity) {
     let Some(objective_id) = &activity.objective_id else {
         // No step that ends: a line that stays.
-        if std::io::stderr().is_terminal() {
+        if is_watched() {
             draw("");
         }
         return remark(&format!("{} {}", activity.azolla_id, activity.step));
     };
     // How far a known one is shows on a terminal alone, the next time the line is drawn.
-    if under_way.note(objective_id, activity) == Noted::New && !std::io::stderr().is_terminal() {
+    if under_way.note(objective_id, activity) == Noted::New && !is_watched() {
         remark(&format!("{objective_id} {}", activity.step));
     }
 }
 
 /// Draws the line until the drawing is ended.
 pub(super) fn begin(under_way: &Arc<UnderWay>, contexts: &[Arc<WorkerContext>]) -> Drawing {
-    if !std::io::stderr().is_terminal() {
+    if !is_watched() {
         return Drawing(None);
     }
     let (under_way, contexts) = (under_way.clone(), contexts.to_vec());

@@ -52,6 +52,7 @@ impl Captures {
             let capture = &stored.capture;
             page.add(STRONG, capture.capture_id.as_str())
                 .add(FAINT, &format!("  {}, {}  ", ago(capture.created_at, now), capture.source_label))
+                .hang()
                 .line(PLAIN, &line::first_line(&capture.raw_content));
             if stored.held {
                 page.line(BAD, &format!("  triage failed; next: azolla triage retry {}", capture.capture_id));
@@ -60,7 +61,7 @@ impl Captures {
         if captures.is_empty() {
             page.line(PLAIN, if self.all { "There is no note." } else { "Every note is triaged." });
         }
-        page.show()?;
+        page.show_paged()?;
         Ok(())
     }
 }

@@ -91,7 +91,7 @@ impl List {
                     "  or by hand: azolla triage process ID --reason TEXT; azolla triage captures lists them",
                 );
         }
-        page.show()?;
+        page.show_paged()?;
         Ok(code)
     }
 }

@@ -5,6 +5,7 @@
 
 mod edit;
 mod file;
+mod keys;
 mod notify;
 mod peer;
 mod place;
@@ -12,6 +13,7 @@ mod provider;
 mod read;
 mod report;
 mod repository_file;
+mod values;
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -23,6 +25,7 @@ pub(crate) use edit::{
     remove_peer, set_provider,
 };
 pub(crate) use file::{read as read_text, write as write_text};
+pub(crate) use keys::{CHECK_TABLE, Key, REPOSITORY_TABLE, Table, USER_TABLES};
 pub(crate) use notify::{NotifyConfig, QuietHours};
 pub(crate) use peer::{HttpConfig, PeerConfig, TlsFiles};
 pub(crate) use place::{Place, Unsafe};
@@ -32,6 +35,8 @@ pub(crate) use report::Problem;
 pub(crate) use repository_file::{
     BYTES_MAX as REPOSITORY_FILE_BYTES_MAX, NAME as REPOSITORY_FILE, RepositoryFile,
 };
+
+pub(crate) use values::{Part, Setting, parts};
 
 /// All that `config.toml` says.
 #[derive(Clone, Debug, Default, PartialEq)]

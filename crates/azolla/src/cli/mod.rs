@@ -2,6 +2,7 @@
 
 pub(crate) mod actions;
 mod capture;
+mod config;
 mod demo;
 mod doctor;
 mod editor;
@@ -89,6 +90,7 @@ enum Command {
     Resume(resume::Resume),
     Init(init::Init),
     Doctor(doctor::Doctor),
+    Config(config::ShowConfig),
     #[command(alias = "cap")]
     Capture(capture::Capture),
     Triage(triage::Triage),
@@ -144,6 +146,7 @@ impl Arguments {
             None => self.resume.json,
             Some(Command::Resume(command)) => command.json,
             Some(Command::Doctor(command)) => command.json,
+            Some(Command::Config(command)) => command.json,
             Some(Command::Triage(command)) => command.asks_for_json(),
             Some(Command::Manifest(command)) => command.json,
             Some(Command::Objective(command)) => command.asks_for_json(),
@@ -188,6 +191,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Resume(command)) => command.run(home).await,
         Some(Command::Init(command)) => command.run(home).await,
         Some(Command::Doctor(command)) => command.run(home).await,
+        Some(Command::Config(command)) => command.run(home),
         Some(Command::Capture(command)) => command.run(home).await,
         Some(Command::Triage(command)) => command.run(home).await,
         Some(Command::Manifest(command)) => command.run(home).await,

@@ -8,14 +8,15 @@ mod provider;
 mod section;
 
 use azolla_control_plane::sandbox::{SandboxMode, SandboxSettings};
-use azolla_protocol::{
-    Deadlines, LIMITS, Limit, Unit,
-    limits::{self, CAPS},
-};
+use azolla_protocol::{Deadlines, Limit, limits};
 use toml::de::DeTable;
 
 use self::section::{Period, Section};
-use super::{CheckConfig, Config, Limits, report::Fault};
+use super::{
+    CheckConfig, Config, Limits,
+    keys::{self, Form, Table},
+    report::Fault,
+};
 
 pub(crate) use azolla::BUILTIN;
 
@@ -27,30 +28,17 @@ const ELSEWHERE: [(&Limit, &str); 2] =
 pub(super) fn config(text: &str) -> Result<Config, Fault> {
     let parsed = parse(text)?;
     let file = Section::new("the file", &parsed);
-    file.only(&[
-        "azolla",
-        "peer",
-        "provider",
-        "http",
-        "limits",
-        "attention",
-        "caps",
-        "sandbox",
-        "deadlines",
-        "notify",
-    ])?;
+    file.only_named(&keys::roots())?;
     let mut config = Config::default();
     if let Some(section) = file.section("limits")? {
-        read_limits(&section, &mut config.limits)?;
+        refuse_elsewhere(&section)?;
+        read_limits(&section, &keys::LIMITS, &mut config.limits)?;
     }
     if let Some(section) = file.section("attention")? {
-        section.only(&["review_limit"])?;
-        if let Some(value) = section.limit("review_limit", &limits::REVIEW_LIMIT)? {
-            config.limits.set(&limits::REVIEW_LIMIT, value);
-        }
+        read_limits(&section, &keys::ATTENTION, &mut config.limits)?;
     }
     if let Some(section) = file.section("caps")? {
-        read_caps(&section, &mut config.limits)?;
+        read_limits(&section, &keys::CAPS, &mut config.limits)?;
     }
     if let Some(section) = file.section("sandbox")? {
         config.sandbox = read_sandbox(&section)?;
@@ -92,32 +80,28 @@ pub(super) fn parse(text: &str) -> Result<DeTable<'_>, Fault> {
 
 pub(super) use section::Section as FileSection;
 
-fn read_limits(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fault> {
+/// Says where a limit goes that is not set under `[limits]`.
+fn refuse_elsewhere(section: &Section<'_>) -> Result<(), Fault> {
     for (limit, place) in ELSEWHERE {
         if let Some(key) = section.key(limit.name) {
             let what = format!("`{}` is not set in [limits]", limit.name);
             return Err(Fault::new(key, what).help(format!("it goes under {place}")));
         }
     }
-    let here = || LIMITS.iter().filter(|limit| ELSEWHERE.iter().all(|(other, _)| other.name != limit.name));
-    section.only(&here().map(|limit| limit.name).collect::<Vec<_>>())?;
-    for limit in here() {
-        if let Some(value) = section.limit(limit.name, limit)? {
-            configured.set(limit, value);
-        }
-    }
     Ok(())
 }
 
-fn read_caps(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fault> {
-    section.only(&CAPS.map(|cap| cap.name))?;
-    for cap in &CAPS {
-        let value = match cap.unit {
-            Unit::MicroUsd => section.money(cap.name, cap)?,
-            _ => section.limit(cap.name, cap)?,
+/// Reads every limit of a table.
+fn read_limits(section: &Section<'_>, table: &Table, configured: &mut Limits) -> Result<(), Fault> {
+    section.only(&[table])?;
+    for key in table.keys() {
+        let (limit, value) = match key.form {
+            Form::Whole(limit) => (limit, section.limit(key.name, limit)?),
+            Form::Money(limit) => (limit, section.money(key.name, limit)?),
+            _ => continue,
         };
         if let Some(value) = value {
-            configured.set(cap, value);
+            configured.set(limit, value);
         }
     }
     Ok(())
@@ -125,11 +109,10 @@ fn read_caps(section: &Section<'_>, configured: &mut Limits) -> Result<(), Fault
 
 /// Reads `urgency_0 = "1h"` and so on; "none" is no deadline.
 fn read_deadlines(section: &Section<'_>) -> Result<Deadlines, Fault> {
-    const KEYS: [&str; 5] = ["urgency_0", "urgency_1", "urgency_2", "urgency_3", "urgency_4"];
-    section.only(&KEYS)?;
+    section.only(&[&keys::DEADLINES])?;
     let mut deadlines = Deadlines::default();
-    for (key, deadline) in KEYS.into_iter().zip(&mut deadlines.0) {
-        match section.period(key)? {
+    for (key, deadline) in keys::DEADLINES.keys().zip(&mut deadlines.0) {
+        match section.period(key.name)? {
             Some(Period::Never) => *deadline = None,
             Some(Period::Every(time)) => {
                 *deadline = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
@@ -141,7 +124,7 @@ fn read_deadlines(section: &Section<'_>) -> Result<Deadlines, Fault> {
 }
 
 fn read_sandbox(section: &Section<'_>) -> Result<SandboxSettings, Fault> {
-    section.only(&["mode", "read", "write", "network"])?;
+    section.only(&[&keys::SANDBOX])?;
     Ok(SandboxSettings {
         mode: section.choice("mode", &SANDBOX_MODES)?.unwrap_or_default(),
         read: section.paths("read")?,
@@ -165,7 +148,7 @@ pub(super) fn checks(section: &Section<'_>) -> Result<Vec<CheckConfig>, Fault> {
     }
     let mut checks: Vec<CheckConfig> = Vec::new();
     for check in listed {
-        check.only(&["name", "command", "time_ms"])?;
+        check.only(&[&keys::CHECK])?;
         let (name, span) = check.needed_text("name")?;
         if name.chars().count() > NAME_CHARS_MAX {
             let what = format!("the name of a check has at most {NAME_CHARS_MAX} characters");

@@ -6,7 +6,7 @@ use std::path::Path;
 use azolla_protocol::limits;
 
 use super::{
-    CheckConfig, Problem,
+    CheckConfig, Problem, keys,
     read::{FileSection, checks, parse},
     report::Fault,
 };
@@ -39,7 +39,7 @@ impl RepositoryFile {
 fn read(text: &str) -> Result<RepositoryFile, Fault> {
     let parsed = parse(text)?;
     let file = FileSection::new("the file", &parsed);
-    file.only(&["checks", "budget_ms"])?;
+    file.only(&[keys::REPOSITORY_TABLE])?;
     let budget_ms = file.limit("budget_ms", &limits::BUDGET_PATCH_MS)?;
     Ok(RepositoryFile { checks: checks(&file)?, budget_ms })
 }

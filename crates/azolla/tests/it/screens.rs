@@ -166,3 +166,38 @@ fn a_run_and_a_note_that_are_nearly_right_are_answered_too() {
     let refused = world.azolla(&["triage", "process", &slip, "--reason", "x"]).refused(3);
     assert!(refused.contains(&format!("did you mean {note} (call Kim)?")), "{refused}");
 }
+
+#[test]
+fn config_shows_what_holds_and_from_which_line() {
+    let world = World::with_worker("true\n");
+    world.configure("[attention]\nreview_limit = 7\n[http]\nlisten = \"127.0.0.1:7999\"");
+    let file = std::fs::read_to_string(world.config()).unwrap();
+    let line = file.lines().position(|line| line.starts_with("review_limit")).unwrap() + 1;
+    let shown = world.azolla(&["config"]).ok();
+    assert!(shown.contains(&format!("file  {}  (by AZOLLA_HOME)", world.config().display())), "{shown}");
+    assert!(shown.contains(&format!("review_limit  7  (line {line})")), "{shown}");
+    assert!(shown.contains("hosts           []  (default)"), "{shown}");
+    let said = world.azolla(&["config", "--set"]).ok();
+    assert!(said.contains("review_limit") && !said.contains("(default)"), "{said}");
+    let document = world.azolla(&["config", "--json"]).json("configuration");
+    let settings = document["settings"].as_array().unwrap();
+    let setting = |key: &str| settings.iter().find(|setting| setting["key"] == key).unwrap();
+    assert_eq!(
+        (&setting("review_limit")["source"], &setting("review_limit")["line"]),
+        (&"file".into(), &line.into())
+    );
+    assert_eq!(
+        (&setting("lease_ms")["source"], &setting("lease_ms")["value"]),
+        (&"default".into(), &"60000".into())
+    );
+    // A fault is the same here as everywhere; the reference needs no configuration at all.
+    world.configure("[htp]");
+    let refused = world.azolla(&["config"]).refused(2);
+    assert!(refused.contains("unknown key `htp`") && refused.contains("did you mean `http`?"), "{refused}");
+    let empty = World::new();
+    assert!(empty.azolla(&["config"]).refused(1).contains("hint: azolla init"));
+    let reference = empty.azolla(&["config", "--reference"]).ok();
+    assert!(reference.contains("review_limit = 5") && reference.contains(".azolla.toml"), "{reference}");
+    let document = empty.azolla(&["config", "--reference", "--json"]).json("configuration_reference");
+    assert!(document.as_array().unwrap().len() > 80, "{document}");
+}

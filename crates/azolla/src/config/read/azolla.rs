@@ -9,26 +9,9 @@ use toml::{Spanned, de::DeString};
 
 use super::{Period, Section, checks};
 use crate::{
-    config::{AzollaConfig, ProviderConfig, report::Fault},
+    config::{AzollaConfig, ProviderConfig, keys, report::Fault},
     nearest::nearest,
 };
-
-const KNOWN: [&str; 10] = [
-    "type",
-    "repo",
-    "base_branch",
-    "store",
-    "provider",
-    "max_concurrent",
-    "checks",
-    "triage_provider",
-    "manifest_provider",
-    "manifest_every",
-];
-
-/// The keys that only azollas of one type have.
-const CODE_PATCH_ONLY: [&str; 5] = ["repo", "base_branch", "provider", "max_concurrent", "checks"];
-const TASK_MGMT_ONLY: [&str; 3] = ["triage_provider", "manifest_provider", "manifest_every"];
 
 /// What works without being configured.
 pub(crate) const BUILTIN: &str = "builtin";
@@ -41,16 +24,17 @@ pub(super) fn read(
 ) -> Result<AzollaConfig, Fault> {
     let id = AzollaId::new(name.get_ref().to_string())
         .map_err(|error| Fault::new(name.span(), error.to_string()).help("such as [azolla.az-app]"))?;
-    section.only(&KNOWN)?;
+    section.only(&[&keys::CODE_PATCH, &keys::TASK_MGMT])?;
     let types = AzollaType::ALL.iter().map(|known| (known.as_str(), *known)).collect::<Vec<_>>();
     let azolla_type = section.choice("type", &types)?.ok_or_else(|| section.lacks("type"))?;
-    let foreign: &[&str] = match azolla_type {
-        AzollaType::CodePatch => &TASK_MGMT_ONLY,
-        AzollaType::TaskMgmt => &CODE_PATCH_ONLY,
+    let (own, other) = match azolla_type {
+        AzollaType::CodePatch => (&keys::CODE_PATCH, &keys::TASK_MGMT),
+        AzollaType::TaskMgmt => (&keys::TASK_MGMT, &keys::CODE_PATCH),
     };
-    if let Some((key, span)) = foreign.iter().find_map(|key| Some((key, section.key(key)?))) {
+    let mut foreign = other.keys().map(|key| key.name).filter(|key| !own.has(key));
+    if let Some((key, span)) = foreign.find_map(|key| Some((key, section.key(key)?))) {
         let fault = Fault::new(span, format!("a {azolla_type} has no `{key}`"));
-        return Err(match *key {
+        return Err(match key {
             "provider" => fault.help("it has triage_provider and manifest_provider"),
             _ => fault,
         });

@@ -3,11 +3,11 @@
 use std::net::SocketAddr;
 
 use super::Section;
-use crate::config::{HttpConfig, TlsFiles, report::Fault};
+use crate::config::{HttpConfig, TlsFiles, keys, report::Fault};
 
 /// Reads the section.
 pub(super) fn read(section: &Section<'_>) -> Result<HttpConfig, Fault> {
-    section.only(&["listen", "tls_cert", "tls_key", "allow_insecure", "hosts"])?;
+    section.only(&[&keys::HTTP])?;
     let tls = match (section.path("tls_cert")?, section.path("tls_key")?) {
         (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
         (None, None) => None,

@@ -1,11 +1,11 @@
 //! `[notify]`: how the operator is told that something waits.
 
 use super::Section;
-use crate::config::{NotifyConfig, report::Fault};
+use crate::config::{NotifyConfig, keys, report::Fault};
 
 /// Reads the section.
 pub(super) fn read(section: &Section<'_>) -> Result<NotifyConfig, Fault> {
-    section.only(&["desktop", "command", "quiet"])?;
+    section.only(&[&keys::NOTIFY])?;
     let default = NotifyConfig::default();
     let command = match section.key("command") {
         Some(_) => section.needed_words("command")?,

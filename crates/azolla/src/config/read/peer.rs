@@ -5,9 +5,7 @@ use azolla_protocol::{AzollaId, AzollaType};
 use toml::{Spanned, de::DeString};
 
 use super::{Section, provider};
-use crate::config::{AzollaConfig, PeerConfig, report::Fault};
-
-const KNOWN: [&str; 5] = ["type", "url", "token_env", "token_file", "ca_file"];
+use crate::config::{AzollaConfig, PeerConfig, keys, report::Fault};
 
 /// Reads one peer; `azollas` are those of this machine.
 pub(super) fn read(
@@ -19,7 +17,7 @@ pub(super) fn read(
     provider::refuse_literal_key(section, "token")?;
     let id = AzollaId::new(name.get_ref().to_string())
         .map_err(|error| Fault::new(name.span(), error.to_string()).help("such as [peer.az-app]"))?;
-    section.only(&KNOWN)?;
+    section.only(&[&keys::PEER])?;
     let types = AzollaType::ALL.iter().map(|known| (known.as_str(), *known)).collect::<Vec<_>>();
     let azolla_type = section.choice("type", &types)?.ok_or_else(|| section.lacks("type"))?;
     let url = url(section)?;

@@ -7,12 +7,13 @@ use azolla_diazotroph::{
     check_base_url,
     provider::{AnthropicVersion, OutputKind, PromptBy, ResultBy, Structured},
 };
-use azolla_protocol::{AnswerForm, Limit, Unit};
+use azolla_protocol::AnswerForm;
 
 use super::{SANDBOX_MODES, Section};
 use crate::{
     config::{
         KeyFrom, ModelApi, Price, ProviderConfig,
+        keys::{self, MAX_TOKENS, PRICE},
         report::{Fault, looks_like_a_key},
     },
     nearest::nearest,
@@ -39,7 +40,7 @@ pub(super) fn read(section: &Section<'_>, sandbox: SandboxMode) -> Result<Provid
     match section.choice("kind", &kinds)?.ok_or_else(|| section.lacks("kind"))? {
         Kind::Command => command(section, sandbox),
         Kind::Recorded => {
-            section.only(&["kind", "answers"])?;
+            section.only(&[&keys::RECORDED])?;
             let (answers, span) = section.needed_text("answers")?;
             if !answers.starts_with('/') {
                 return Err(Fault::new(span, "`answers` must be an absolute path"));
@@ -90,21 +91,7 @@ fn form(section: &Section<'_>) -> Result<AnswerForm, Fault> {
 }
 
 fn command(section: &Section<'_>, sandbox: SandboxMode) -> Result<ProviderConfig, Fault> {
-    section.only(&[
-        "kind",
-        "argv",
-        "prompt",
-        "result",
-        "form",
-        "output",
-        "env",
-        "home_files",
-        "sandbox",
-        "network",
-        "read",
-        "write",
-        "most_usd",
-    ])?;
+    section.only(&[&keys::COMMAND])?;
     let prompts = [("stdin", PromptBy::Stdin), ("file", PromptBy::File), ("argument", PromptBy::Argument)];
     let results = [("worktree", ResultBy::Worktree), ("stdout", ResultBy::Stdout(form(section)?))];
     let outputs = [
@@ -169,21 +156,8 @@ fn home_files(section: &Section<'_>) -> Result<Vec<String>, Fault> {
     Ok(files)
 }
 
-const API_KEYS: [&str; 10] = [
-    "kind",
-    "model",
-    "base_url",
-    "key_env",
-    "key_file",
-    "form",
-    "max_tokens",
-    "temperature",
-    "input_usd_per_million",
-    "output_usd_per_million",
-];
-
 fn anthropic(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
-    section.only(&[&API_KEYS[..], &["version"]].concat())?;
+    section.only(&[&keys::ANTHROPIC])?;
     let versions =
         [("2023-06-01", AnthropicVersion::V2023_06_01), ("2026-10-21", AnthropicVersion::V2026_10_21)];
     let version = section.choice("version", &versions)?.unwrap_or(AnthropicVersion::V2023_06_01);
@@ -195,7 +169,7 @@ fn anthropic(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
 }
 
 fn openai(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
-    section.only(&[&API_KEYS[..], &["structured"]].concat())?;
+    section.only(&[&keys::OPENAI])?;
     let structured = [
         ("json-schema", Structured::JsonSchema),
         ("json-object", Structured::JsonObject),
@@ -206,10 +180,6 @@ fn openai(section: &Section<'_>) -> Result<ProviderConfig, Fault> {
         structured: section.choice("structured", &structured)?.unwrap_or(Structured::JsonSchema),
     })
 }
-
-/// What a model can be asked for in one answer.
-const MAX_TOKENS: Limit =
-    Limit { name: "max_tokens", unit: Unit::Tokens, default: 16_384, minimum: 1, maximum: Some(1_000_000) };
 
 fn api(section: &Section<'_>, default_url: &str, temperature_max: f64) -> Result<ModelApi, Fault> {
     let (model, _) = section.needed_text("model")?;
@@ -276,10 +246,6 @@ fn variable(section: &Section<'_>, kind: &str, name: String, span: Range<usize>)
         .help(format!("such as {key} = \"MY_{example}\", after: export MY_{example}=…"))
         .secret())
 }
-
-/// More than any price.
-const PRICE: Limit =
-    Limit { name: "price", unit: Unit::MicroUsd, default: 0, minimum: 0, maximum: Some(1_000_000_000_000) };
 
 fn price(section: &Section<'_>) -> Result<Option<Price>, Fault> {
     let (input, output) = ("input_usd_per_million", "output_usd_per_million");

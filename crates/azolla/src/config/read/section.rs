@@ -8,7 +8,7 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-use crate::config::report::Fault;
+use crate::config::{keys::Table, report::Fault};
 
 /// A table, and how an error names it.
 pub(in crate::config) struct Section<'a> {
@@ -23,8 +23,19 @@ impl<'a> Section<'a> {
         Self { name: name.into(), table, span: 0..0 }
     }
 
+    /// Refuses keys that are in none of the tables that this may be.
+    pub(in crate::config) fn only(&self, tables: &[&Table]) -> Result<(), Fault> {
+        let mut known: Vec<_> = Vec::new();
+        for key in tables.iter().flat_map(|table| table.keys()) {
+            if !known.contains(&key.name) {
+                known.push(key.name);
+            }
+        }
+        self.only_named(&known)
+    }
+
     /// Refuses keys that are not `known`.
-    pub(in crate::config) fn only(&self, known: &[&str]) -> Result<(), Fault> {
+    pub(in crate::config) fn only_named(&self, known: &[&str]) -> Result<(), Fault> {
         match self.table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
             Some(key) => Err(self.unknown(key.get_ref(), key.span(), known)),
             None => Ok(()),

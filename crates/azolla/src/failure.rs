@@ -165,11 +165,14 @@ pub(crate) fn told(error: &anyhow::Error) -> (Code, String, Option<String>) {
 /// Prints what is wrong with a command line, which may hold anything (T22).
 pub(crate) fn misused(error: &clap::Error, told: Told) -> ExitCode {
     let text = plain_lines(&error.to_string());
-    let _ = write!(anstream::stderr(), "{text}");
-    tell(
-        told,
-        &Words { code: Code::Usage, text: text.trim_end().to_owned(), hint: None, listing: Vec::new() },
-    );
+    let hint = crate::cli::help::instead_of_command(error);
+    let mut out = anstream::stderr().lock();
+    let _ = write!(out, "{text}");
+    if let Some(hint) = &hint {
+        let _ = writeln!(out, "\nhint: {}", plain(hint));
+    }
+    let text = text.trim_end().to_owned();
+    tell(told, &Words { code: Code::Usage, text, hint, listing: Vec::new() });
     ExitCode::from(Code::Usage as u8)
 }
 

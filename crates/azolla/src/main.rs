@@ -24,13 +24,11 @@ mod workers;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use failure::Told;
 
 fn main() -> ExitCode {
     // Before there is a runtime: help and version answer from here.
-    let arguments = match cli::Arguments::try_parse() {
+    let arguments = match cli::help::parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             let json = std::env::args_os().any(|argument| argument == "--json");

@@ -203,6 +203,14 @@ impl Row {
     }
 }
 
+/// Returns a text in lines of at most this many columns; all but the first begin at column `hang`.
+pub(crate) fn folded(text: &str, columns: usize, hang: usize) -> String {
+    let lines = width::folded(&[(PLAIN, plain(text))], columns, hang);
+    let line =
+        |line: &Vec<Piece>| line.iter().map(|(_, piece)| piece.as_str()).chain(["\n"]).collect::<String>();
+    lines.iter().map(line).collect()
+}
+
 /// Lets no pager start from here on: the operator said so, or a long page is a step of a longer command.
 pub(crate) fn page_at_once() {
     pager::turn_off();

@@ -24,7 +24,7 @@ use crate::{
 /// Show how a result came about: note, candidate, objective, snapshot, workorder, output, run, pause
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  azolla explain run-0kz3…-1\n  azolla explain 4k2\n  azolla explain 4k2 --json"
+    after_help = "Examples:\n  azolla explain run-0snkpkppcghv-1\n  azolla explain 4k2\n  azolla explain 4k2 --json"
 )]
 pub(crate) struct Explain {
     /// A run, or an objective with all of its runs.

@@ -4,7 +4,7 @@
 mod agent;
 mod checkout;
 mod standing;
-mod words;
+pub(super) mod words;
 
 use std::{path::Path, process::ExitCode};
 

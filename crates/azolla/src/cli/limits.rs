@@ -17,7 +17,7 @@ use crate::{
 
 /// Print every limit and every cap: what holds, its default, and what is used today
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla limits\n\n\
+#[command(after_help = "Examples:\n  azolla limits\n\n\
                         They are set in the configuration: caps on what is spent under [caps], review_limit under \
                         [attention], max_concurrent in the section of an azolla, all others under [limits]. A day is \
                         a day in UTC.")]

@@ -2,17 +2,20 @@
 
 pub(crate) mod actions;
 mod capture;
+mod completions;
 mod config;
 mod demo;
 mod doctor;
 mod editor;
 pub(crate) mod explain;
 mod export;
+pub(crate) mod help;
 pub(crate) mod id;
 mod import;
 mod init;
 mod limits;
 pub(crate) mod log;
+mod man;
 mod manifest;
 mod mcp;
 mod objective;
@@ -76,9 +79,9 @@ struct HomeArgument {
     home: Option<PathBuf>,
 }
 
-const AFTER_HELP: &str = "Start here:\n  azolla init                                  set up; inside a repository, also for it\n  \
+const AFTER_HELP: &str = "Start here:\n  azolla init                                  set up, for the repository here too\n  \
                           azolla objective new \"Title\" --criteria \"…\"   describe a piece of work\n  \
-                          azolla objective approve ID                  let it run\n  \
+                          azolla objective approve 4k2                 let it run\n  \
                           azolla run --until-idle                      run what is due\n  \
                           azolla                                       see what needs you\n\n\
                           Ids: any part that is unique, from the beginning or the end, is enough.\n\n\
@@ -113,6 +116,8 @@ enum Command {
     Export(export::Export),
     Import(import::Import),
     Schema(schema::Schema),
+    Completions(completions::Completions),
+    Man(man::Man),
     Demo(demo::Demo),
 }
 
@@ -169,6 +174,8 @@ impl Arguments {
                 | Command::Mcp(_)
                 | Command::Export(_)
                 | Command::Import(_)
+                | Command::Completions(_)
+                | Command::Man(_)
                 | Command::Demo(_),
             ) => false,
         }
@@ -212,6 +219,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Some(Command::Export(command)) => command.run(home).await,
         Some(Command::Import(command)) => command.run(home).await,
         Some(Command::Schema(command)) => command.run(),
+        Some(Command::Completions(command)) => command.run(),
+        Some(Command::Man(command)) => command.run(),
         Some(Command::Demo(command)) => command.run(home).await,
     }
 }

@@ -23,9 +23,11 @@ use crate::{
 
 /// Add, list and remove azollas of other machines, and change their tokens
 #[derive(Args)]
-#[command(after_help = "Example, with two machines, of which desk asks shop:\n  \
-                  on shop:  azolla peer add az-taskmgmt                             shows a token once\n  \
-                  on desk:  azolla peer add az-app --url https://shop:7517          reads that token from stdin\n\n\
+#[command(after_help = "Examples:\n  \
+                  shop$ azolla peer add az-taskmgmt                          shows a token once\n  \
+                  desk$ azolla peer add az-app --url https://shop:7517       reads that token from stdin\n  \
+                  desk$ azolla peer list\n\n\
+                  These are two machines, of which desk asks shop. \
                   A TASK_MGMT_AZOLLA may read objectives and pauses; nobody can write over this door. Changes of the \
                   list count from the next start of `azolla up`; a token that is changed or removed is worth nothing \
                   at once.")]
@@ -44,6 +46,12 @@ enum Command {
 
 /// Add an azolla of another machine
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  azolla peer add az-taskmgmt                  it asks here; its token is shown once\n  \
+                  azolla peer add az-app --url https://shop:7517 < token\n  \
+                  azolla peer add az-app --url https://shop:7517 --token-file ~/shop.token --ca-file ~/shop.crt\n\n\
+                  On a terminal the token is asked for; otherwise it comes from stdin or --token-file."
+)]
 struct Add {
     /// Its id there, such as az-app.
     id: AzollaId,
@@ -67,6 +75,7 @@ struct Add {
 
 /// List the azollas of other machines
 #[derive(Args)]
+#[command(after_help = "Examples:\n  azolla peer list\n  azolla peer list --json")]
 struct List {
     /// Print one JSON document instead of text.
     #[arg(long)]
@@ -75,6 +84,7 @@ struct List {
 
 /// Give a peer a new token; the old one is worth nothing at once
 #[derive(Args)]
+#[command(after_help = "Examples:\n  azolla peer rotate az-taskmgmt    shows the new one once")]
 struct Rotate {
     /// Its id.
     id: AzollaId,
@@ -82,6 +92,7 @@ struct Rotate {
 
 /// Remove a peer and its token
 #[derive(Args)]
+#[command(after_help = "Examples:\n  azolla peer remove az-taskmgmt")]
 struct Remove {
     /// Its id.
     id: AzollaId,

@@ -43,7 +43,7 @@ use crate::{
 /// Run the task of an earlier run on another worker, and compare both
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  azolla replay 4k2 --provider local\n  azolla replay wo-0kz3…-1 --provider claude --diff\n\n\
+    after_help = "Examples:\n  azolla replay 4k2 --provider local\n  azolla replay wo-0snkpkppcghv-1 --provider claude --diff\n\n\
                         The worker gets what the earlier one got; only where it answers in another form \
                         (files it edits, search and replace, a diff), the part that asks for the answer is exchanged, and that is said. Nothing about the objective changes: no run, \
                         no branch, no check. What it costs counts towards the caps.\n\

@@ -27,7 +27,7 @@ use crate::{
 /// Show a result: the change, the checks, what to look at first
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  azolla review 4k2\n  azolla review run-0kz3…-2\n  azolla review 4k2 --json\n\n\
+    after_help = "Examples:\n  azolla review 4k2\n  azolla review run-0snkpkppcghv-2\n  azolla review 4k2 --json\n\n\
                         Everything comes from the store: no repository is needed."
 )]
 pub(crate) struct Review {

@@ -12,7 +12,7 @@ use crate::acts::{self, Acts, Until};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla snooze 4k2                      three days\n  \
                         azolla snooze 4k2 --days 14\n  azolla snooze 4k2 --until 2026-12-24\n  \
-                        azolla snooze obj-0kz3… --azolla az-elsewhere   of another machine\n\n\
+                        azolla snooze obj-0snkpkppcghv --azolla az-elsewhere   of another machine\n\n\
                         Only the reminder moves; the objective itself stays as it is.")]
 pub(crate) struct Snooze {
     /// The objective: its id, or a unique beginning or end of it.

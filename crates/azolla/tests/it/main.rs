@@ -31,6 +31,7 @@ mod screens;
 mod server;
 mod service;
 mod setup;
+mod shells;
 mod tasks;
 mod tidy;
 mod world;

@@ -79,31 +79,6 @@ fn every_read_has_one_json_document() {
 }
 
 #[test]
-fn every_command_has_an_example_in_its_help() {
-    let world = World::new();
-    let names = |help: &str| -> Vec<String> {
-        let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap().to_owned();
-        let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-        names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
-    };
-    let mut seen = 0;
-    for name in names(&world.azolla(&["--help"]).ok()).iter().filter(|name| *name != "help") {
-        let help = world.azolla(&[name, "--help"]).ok();
-        assert!(help.contains("Example"), "{name}: {help}");
-        seen += 1;
-        if ["objective", "triage"].contains(&name.as_str()) {
-            for step in names(&help).iter().filter(|name| *name != "help") {
-                let help = world.azolla(&[name, step, "--help"]).ok();
-                assert!(help.contains("Example"), "{step}: {help}");
-                seen += 1;
-            }
-        }
-    }
-    assert!(seen > 25, "{seen}");
-    assert!(world.azolla(&["--version"]).ok().starts_with("azolla 0."));
-}
-
-#[test]
 fn so_the_log_says_which_of_both_it_was() {
     let world = World::with_worker("true\n");
     let id = world.objective("A title", "x");
@@ -200,4 +175,59 @@ fn config_shows_what_holds_and_from_which_line() {
     assert!(reference.contains("review_limit = 5") && reference.contains(".azolla.toml"), "{reference}");
     let document = empty.azolla(&["config", "--reference", "--json"]).json("configuration_reference");
     assert!(document.as_array().unwrap().len() > 80, "{document}");
+}
+
+#[test]
+fn colour_is_for_those_who_see_it() {
+    let world = World::with_worker("true\n");
+    world.objective("A title", "x");
+    let has_colour = |variables: &[(&str, &str)]| {
+        world.azolla_env(&["objective", "list"], variables).ok().contains('\u{1b}')
+    };
+    assert!(!has_colour(&[]), "a pipe has none");
+    assert!(has_colour(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colour(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), "NO_COLOR comes first");
+    assert!(!has_colour(&[("TERM", "dumb")]));
+    let help = world.azolla_env(&["--help"], &[("CLICOLOR_FORCE", "1")]).ok();
+    assert!(help.contains("Every day:") && help.contains("objective, obj"), "{help}");
+    assert!(world.azolla(&["--version"]).ok().starts_with("azolla 0."));
+}
+
+#[test]
+fn what_is_nearly_right_is_answered_with_what_is() {
+    let world = World::with_worker("true\n");
+    let id = world.objective("Round half up", "x");
+    let (part, last) = id.split_at(id.len() - 1);
+    let slip = format!("{part}{}", if last == "0" { "1" } else { "0" });
+    let cases: [(&[&str], i32, &str); 12] = [
+        (&["objectve", "list"], 2, "'objective'"),
+        (&["objective", "aprove", "4k2"], 2, "'approve'"),
+        (&["run", "--until-idl"], 2, "'--until-idle'"),
+        (&["objective", "list", "--status", "BLOKED"], 2, "'BLOCKED'"),
+        (&["schema", "objectiv"], 2, "'objective'"),
+        (&["completions", "bsh"], 2, "'bash'"),
+        (&["4k2"], 2, "hint: a command comes before an id: azolla objective show 4k2"),
+        (&[&id], 2, &format!("hint: a command comes before an id: azolla objective show {id}\n")),
+        (&["objective", "show", &slip], 3, &format!("hint: did you mean {id} (Round half up)?")),
+        (
+            &["objective", "list", "--azolla", "az-ap"],
+            3,
+            "hint: did you mean az-app? configured: az-app, az-taskmgmt",
+        ),
+        (&["replay", &id, "--provider", "s"], 4, "has not run yet"),
+        (&["demo", "--provider", "shh"], 3, "hint: did you mean sh?"),
+    ];
+    for (arguments, code, told) in cases {
+        let refused = world.azolla(arguments).refused(code);
+        assert!(refused.contains(told), "{arguments:?}: {refused}");
+    }
+    // Far from everything: the list, and no guess.
+    let refused = world.azolla(&["objective", "show", "zzzzzzzz"]).refused(3);
+    assert!(refused.ends_with("hint: azolla objective list --all\n"), "{refused}");
+    let listed = world.azolla(&["objective", "list", "--status", "new"]).ok();
+    assert!(listed.contains("Round half up"), "small letters will do: {listed}");
+    // The same in JSON.
+    let refused = world.azolla(&["4k2", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&refused.stdout).unwrap();
+    assert!(document["data"]["hint"].as_str().unwrap().contains("azolla objective show 4k2"), "{document}");
 }

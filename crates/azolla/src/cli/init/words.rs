@@ -1,7 +1,7 @@
 //! A command line as words, with quotes as in a shell. Nothing in it is ever run by a shell.
 
 /// Splits a command into its words.
-pub(super) fn split(command: &str) -> Result<Vec<String>, &'static str> {
+pub(in crate::cli) fn split(command: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

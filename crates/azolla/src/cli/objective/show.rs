@@ -11,7 +11,7 @@ use crate::screen::{self, BAD, FAINT, PLAIN, Page, STRONG, TYPE, ago, status};
 
 /// Show an objective: its criteria, its blockers, its runs, what is next
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective show 4k2")]
+#[command(after_help = "Examples:\n  azolla objective show 4k2")]
 pub(super) struct Show {
     #[command(flatten)]
     target: Target,

@@ -13,7 +13,7 @@ use crate::{
 
 /// Let a piece of work run
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective approve 4k2")]
+#[command(after_help = "Examples:\n  azolla objective approve 4k2")]
 pub(super) struct Approve {
     #[command(flatten)]
     target: Target,
@@ -28,7 +28,7 @@ impl Approve {
 
 /// Take an approval back
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective withdraw 4k2")]
+#[command(after_help = "Examples:\n  azolla objective withdraw 4k2")]
 pub(super) struct Withdraw {
     #[command(flatten)]
     target: Target,
@@ -44,7 +44,7 @@ impl Withdraw {
 /// Hold a piece of work up, with a reason
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  azolla objective block 4k2 --reason \"waits for the new API\" --kind DEPENDENCY_CHANGE"
+    after_help = "Examples:\n  azolla objective block 4k2 --reason \"waits for the new API\" --kind DEPENDENCY_CHANGE"
 )]
 pub(super) struct Block {
     #[command(flatten)]
@@ -71,7 +71,7 @@ impl Block {
 
 /// Say that what was missing is there
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective unblock 4k2")]
+#[command(after_help = "Examples:\n  azolla objective unblock 4k2")]
 pub(super) struct Unblock {
     #[command(flatten)]
     target: Target,
@@ -112,7 +112,7 @@ impl Retry {
 /// Send a result back with what is wrong about it
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  azolla objective reject 4k2 --feedback \"negative numbers still round down\""
+    after_help = "Examples:\n  azolla objective reject 4k2 --feedback \"negative numbers still round down\""
 )]
 pub(super) struct Reject {
     #[command(flatten)]
@@ -136,7 +136,7 @@ impl Reject {
 
 /// Say that a result is good: final
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective confirm 4k2")]
+#[command(after_help = "Examples:\n  azolla objective confirm 4k2")]
 pub(super) struct Confirm {
     #[command(flatten)]
     target: Target,
@@ -155,7 +155,7 @@ impl Confirm {
 
 /// Stop a run that is under way
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective cancel 4k2 --reason \"no longer needed\"")]
+#[command(after_help = "Examples:\n  azolla objective cancel 4k2 --reason \"no longer needed\"")]
 pub(super) struct Cancel {
     #[command(flatten)]
     target: Target,
@@ -179,7 +179,7 @@ impl Cancel {
 
 /// Put a piece of work out of sight; it can be brought back
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective archive 4k2")]
+#[command(after_help = "Examples:\n  azolla objective archive 4k2")]
 pub(super) struct Archive {
     #[command(flatten)]
     target: Target,
@@ -194,7 +194,7 @@ impl Archive {
 
 /// Bring an archived piece of work back
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla objective unarchive 4k2")]
+#[command(after_help = "Examples:\n  azolla objective unarchive 4k2")]
 pub(super) struct Unarchive {
     #[command(flatten)]
     target: Target,

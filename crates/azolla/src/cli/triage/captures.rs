@@ -73,7 +73,7 @@ fn document(stored: &StoredCapture) -> Value {
 /// Triage notes again that could not be triaged
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla triage retry            all that were given up\n  \
-                        azolla triage retry cap-0kz3…\n  azolla triage retry out-0kz3…-1    the notes of one triage")]
+                        azolla triage retry cap-0sp95scwe5f6\n  azolla triage retry out-0sp95scwe5f6-1    the notes of one triage")]
 pub(super) struct Retry {
     /// A note, or a triage that failed; otherwise every note that was given up.
     #[arg(value_name = "ID")]
@@ -91,7 +91,7 @@ impl Retry {
 
 /// Mark a note as dealt with by hand
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla triage process cap-0kz3… --reason \"done already\"")]
+#[command(after_help = "Examples:\n  azolla triage process cap-0sp95scwe5f6 --reason \"done already\"")]
 pub(super) struct Process {
     /// The note.
     #[arg(value_name = "ID")]

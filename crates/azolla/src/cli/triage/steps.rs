@@ -9,7 +9,7 @@ use crate::cli::{id::IdPart, tell};
 
 /// Set a candidate aside for good
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla triage discard 2")]
+#[command(after_help = "Examples:\n  azolla triage discard 2")]
 pub(super) struct Discard {
     #[command(flatten)]
     target: Target,
@@ -24,7 +24,7 @@ impl Discard {
 
 /// Leave a candidate for later
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla triage defer 2")]
+#[command(after_help = "Examples:\n  azolla triage defer 2")]
 pub(super) struct Defer {
     #[command(flatten)]
     target: Target,
@@ -39,7 +39,7 @@ impl Defer {
 
 /// Say that an objective for it is there already
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla triage duplicate 2 4k2")]
+#[command(after_help = "Examples:\n  azolla triage duplicate 2 4k2")]
 pub(super) struct Duplicate {
     #[command(flatten)]
     target: Target,
@@ -59,7 +59,7 @@ impl Duplicate {
 
 /// Take back what was done with a candidate
 #[derive(Args)]
-#[command(after_help = "Example:\n  azolla triage undo 2\n\n\
+#[command(after_help = "Examples:\n  azolla triage undo 2\n\n\
                         What was promoted is archived, as long as it is not approved; promote brings it back. Anything \
                         else is open again, as deferred.")]
 pub(super) struct Undo {

@@ -115,11 +115,6 @@ impl Failure {
     pub(crate) fn code(&self) -> Code {
         self.code
     }
-
-    /// Returns the next step, if there is one.
-    pub(crate) fn next_step(&self) -> Option<&str> {
-        self.hint.as_deref()
-    }
 }
 
 /// Where an error is told.
@@ -160,6 +155,11 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
 pub(crate) fn told(error: &anyhow::Error) -> (Code, String, Option<String>) {
     let Words { code, text, hint, .. } = in_words(error);
     (code, text, hint)
+}
+
+/// Returns the next step that an error names, if it does.
+pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
+    in_words(error).hint
 }
 
 /// Prints what is wrong with a command line, which may hold anything (T22).

@@ -25,6 +25,8 @@ pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const FAINT: Style = Style::new().dimmed();
 /// What went well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What is worth a look.
+pub(crate) const NOTE: Style = AnsiColor::Yellow.on_default();
 /// What needs attention.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 /// What to type.

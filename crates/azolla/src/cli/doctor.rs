@@ -1,5 +1,6 @@
 //! `azolla doctor`: is everything there that work needs, and where is it.
 
+mod install;
 mod look;
 mod net;
 mod notify;
@@ -11,10 +12,11 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
+    cli::text::quoted,
     config::Place,
     deployment::Deployment,
-    failure::Failure,
-    screen::{self, BAD, FAINT, GOOD, PLAIN, Page, TYPE},
+    failure,
+    screen::{self, BAD, FAINT, GOOD, NOTE, PLAIN, Page, TYPE, padded},
 };
 
 /// Check git, configuration, stores, repositories and workers; print every path in use
@@ -23,7 +25,8 @@ use crate::{
     after_help = "Examples:\n  azolla doctor\n  azolla doctor --probe      is every worker reachable, and does its key work?\n  azolla doctor --json\n\n\
                         A probe costs what one request costs: a model is sent a few words, an agent is started once \
                         with a question of one line. It counts towards no cap.\n\
-                        Exits with 1 if anything is wrong; every such line says what helps."
+                        Every line is ok, or needs attention (it works, and there is something to know), or is broken; those \
+                        two say what to do. Exits with 1 if anything is broken."
 )]
 pub(crate) struct Doctor {
     /// Print one JSON document instead of text.
@@ -38,18 +41,44 @@ pub(crate) struct Doctor {
 /// One line of the doctor's: what was looked at and how it is.
 struct Line {
     what: String,
+    level: Level,
     state: String,
-    /// What helps; none if nothing is wrong.
+    /// What helps; none if all is well.
     fix: Option<String>,
+}
+
+/// How it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    /// As it should be.
+    Ok,
+    /// It works, and there is something to know about it.
+    Attention,
+    /// Work will stop here.
+    Broken,
+}
+
+impl Level {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Attention => "attention",
+            Self::Broken => "broken",
+        }
+    }
 }
 
 impl Line {
     fn good(what: impl Into<String>, state: impl Into<String>) -> Self {
-        Self { what: what.into(), state: state.into(), fix: None }
+        Self { what: what.into(), level: Level::Ok, state: state.into(), fix: None }
+    }
+
+    fn attention(what: impl Into<String>, state: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { what: what.into(), level: Level::Attention, state: state.into(), fix: Some(fix.into()) }
     }
 
     fn bad(what: impl Into<String>, state: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { what: what.into(), state: state.into(), fix: Some(fix.into()) }
+        Self { what: what.into(), level: Level::Broken, state: state.into(), fix: Some(fix.into()) }
     }
 
     /// A line for a result: its error tells what helps.
@@ -57,8 +86,10 @@ impl Line {
         match result {
             Ok(state) => Self::good(what, state),
             Err(error) => {
-                let hint = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()?.next_step());
-                Self::bad(what, format!("{error:#}"), hint.unwrap_or(fix))
+                let hint = failure::hint(&error);
+                // The doctor is here already.
+                let hint = hint.filter(|hint| !hint.contains("azolla doctor"));
+                Self::bad(what, failure::sentence(&error), hint.as_deref().unwrap_or(fix))
             }
         }
     }
@@ -83,17 +114,20 @@ impl Doctor {
             tell(&asked)?;
             lines.extend(asked);
         }
-        let wrong = lines.iter().filter(|line| line.fix.is_some()).count();
         if self.json {
             let data: Vec<_> = lines
                 .iter()
-                .map(|line| json!({"what": line.what, "ok": line.fix.is_none(), "state": line.state, "fix": line.fix}))
+                .map(|line| {
+                    json!({"what": line.what, "level": line.level.word(), "ok": line.level == Level::Ok,
+                           "state": line.state, "fix": line.fix})
+                })
                 .collect();
             screen::show_json("doctor", json!(data))?;
         } else {
-            show_verdict(wrong)?;
+            show_verdict(&lines)?;
         }
-        Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let is_broken = lines.iter().any(|line| line.level == Level::Broken);
+        Ok(if is_broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
 
@@ -108,11 +142,9 @@ async fn look_at(place: Place, lines: &mut Vec<Line>) -> Option<Deployment> {
             return None;
         }
         Err(error) => {
-            lines.push(Line::bad(
-                "configuration",
-                format!("{error:#}"),
-                format!("edit {}", place.config.display()),
-            ));
+            let path = quoted(&place.config.display().to_string());
+            let fix = format!("\"${{EDITOR:-vi}}\" {path}");
+            lines.push(Line::of("configuration", Err(error), &fix));
             return None;
         }
     };
@@ -126,36 +158,65 @@ async fn look_at(place: Place, lines: &mut Vec<Line>) -> Option<Deployment> {
     for (name, provider) in &deployment.config.providers {
         lines.extend(look::provider(&deployment, name, provider));
     }
-    lines.extend(look::money(&deployment.config));
+    lines.extend(look::money(&deployment));
     lines.extend(notify::look(&deployment));
-    lines.extend(net::http(&deployment));
+    lines.extend(net::http(&deployment).await);
     lines.extend(net::peers(&deployment));
     Some(deployment)
 }
 
+/// What a level's word and the name of what was looked at take.
+const LEVEL_COLUMNS: usize = 11;
+const WHAT_COLUMNS: usize = 24;
+
 fn show(lines: &[Line]) -> std::io::Result<()> {
+    let before = LEVEL_COLUMNS + WHAT_COLUMNS;
+    // Where there is no room beside it, what was found stands below.
+    let is_narrow = screen::terminal().is_some_and(|columns| columns < before * 2);
+    let indent = " ".repeat(if is_narrow { 4 } else { before });
     let mut page = Page::default();
     for line in lines {
-        let (style, mark) = if line.fix.is_none() { (GOOD, "ok   ") } else { (BAD, "wrong") };
-        page.add(style, mark).add(PLAIN, &format!("  {:<24}", line.what));
+        let style = match line.level {
+            Level::Ok => GOOD,
+            Level::Attention => NOTE,
+            Level::Broken => BAD,
+        };
+        page.add(style, &padded(line.level.word(), LEVEL_COLUMNS));
         let mut state = line.state.lines();
+        if is_narrow {
+            page.line(PLAIN, &line.what).add(PLAIN, &indent).hang();
+        } else {
+            page.add(PLAIN, &padded(&line.what, WHAT_COLUMNS - 1)).add(PLAIN, " ").hang();
+        }
         page.line(FAINT, state.next().unwrap_or_default());
         for rest in state {
-            page.block(&" ".repeat(31), FAINT, rest);
+            // The line of a file with what is wrong underlined: it stays as it is.
+            page.verbatim(&indent, FAINT, rest);
         }
         if let Some(fix) = &line.fix {
-            page.add(PLAIN, &format!("{:31}do: ", "")).line(TYPE, fix);
+            page.add(PLAIN, &format!("{indent}do: ")).hang().line(TYPE, fix);
         }
     }
     page.show()
 }
 
-fn show_verdict(wrong: usize) -> std::io::Result<()> {
+fn show_verdict(lines: &[Line]) -> std::io::Result<()> {
+    let count = |level| lines.iter().filter(|line| line.level == level).count();
+    let things = |count: usize, one: &str, many: &str| match count {
+        1 => format!("One thing {one}"),
+        _ => format!("{count} things {many}"),
+    };
     let mut page = Page::default();
-    match wrong {
-        0 => page.line(GOOD, "Everything is in order."),
-        1 => page.line(BAD, "One thing is wrong."),
-        _ => page.line(BAD, &format!("{wrong} things are wrong.")),
+    match (count(Level::Broken), count(Level::Attention)) {
+        (0, 0) => page.line(GOOD, "Everything is in order."),
+        (0, attention) => {
+            page.add(GOOD, "Everything works. ");
+            page.line(NOTE, &format!("{}.", things(attention, "is worth a look", "are worth a look")))
+        }
+        (broken, _) => {
+            let text = things(broken, "is broken", "are broken");
+            page.add(BAD, &format!("{text}. ")).line(PLAIN, "Do what stands there, then: azolla doctor")
+        }
     };
     page.show()
 }

@@ -6,6 +6,8 @@ mod checkout;
 mod standing;
 pub(super) mod words;
 
+pub(super) use agent::found as agents;
+
 use std::{path::Path, process::ExitCode};
 
 use anyhow::Context;

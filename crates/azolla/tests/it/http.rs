@@ -160,7 +160,7 @@ fn t26_other_machines_are_listened_to_only_encrypted_or_on_record() {
     let doctor = |world: &World| world.azolla(&["doctor"]).stdout;
     assert!(doctor(&world).contains("127.0.0.1:7517, for this machine alone"));
     world.configure("[http]\nlisten = \"0.0.0.0:0\"");
-    assert!(doctor(&world).contains("wrong  http"), "{}", doctor(&world));
+    assert!(doctor(&world).contains("broken     http "), "{}", doctor(&world));
     world.azolla(&["up"]).refused(4);
     let text = std::fs::read_to_string(world.config()).unwrap();
     std::fs::write(world.config(), format!("{text}allow_insecure = true\n")).unwrap();

@@ -6,11 +6,12 @@ use azolla_control_plane::repo::Repository;
 use azolla_process::{Exit, SandboxMode};
 use azolla_protocol::AzollaType;
 
-use super::Line;
+use super::{Line, install};
 use crate::{
+    cli::{init, text::quoted},
     config::{
-        AzollaConfig, Config, Place, ProviderConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX,
-        RepositoryFile, Unsafe,
+        AzollaConfig, Place, ProviderConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile,
+        Unsafe,
     },
     deployment::{self, Deployment},
     git,
@@ -22,7 +23,7 @@ use crate::{
 pub(super) async fn git() -> Line {
     let path = match deployment::git() {
         Ok(path) => path,
-        Err(error) => return Line::bad("git", error.to_string(), "install git 2.39 or newer"),
+        Err(error) => return Line::bad("git", error.to_string(), install::command("git")),
     };
     match git::run(Path::new("/"), vec!["--version".into()], &[]).await {
         Ok(finished) if finished.exit == Exit::Code(0) => {
@@ -31,13 +32,16 @@ pub(super) async fn git() -> Line {
             if is_new_enough(&text) {
                 Line::good("git", state)
             } else {
-                Line::bad("git", state, "install git 2.39 or newer")
+                let state = format!("{state}; 2.39 or newer is needed");
+                Line::bad("git", state, install::command("git"))
             }
         }
-        Ok(finished) => {
-            Line::bad("git", format!("{} ended with {:?}", path.display(), finished.exit), "reinstall git")
-        }
-        Err(error) => Line::bad("git", error.to_string(), "reinstall git"),
+        Ok(finished) => Line::bad(
+            "git",
+            format!("{} ended with {:?}", path.display(), finished.exit),
+            install::command("git"),
+        ),
+        Err(error) => Line::bad("git", error.to_string(), install::command("git")),
     }
 }
 
@@ -54,12 +58,15 @@ pub(super) fn places(place: &Place) -> Vec<Line> {
     vec![match place.check() {
         Ok(()) if place.data.is_dir() => Line::good("data directory", paths),
         Ok(()) => {
-            Line::bad("data directory", format!("{} is not there", place.data.display()), "azolla init")
+            Line::bad("data directory", format!("{} is not there yet", place.data.display()), "azolla init")
         }
         Err(Unsafe::Refused { path, what, fix }) => {
             Line::bad("home", format!("{} {what}", path.display()), fix)
         }
-        Err(error) => Line::bad("home", error.to_string(), "check the path"),
+        Err(error) => {
+            let path = quoted(&place.data.display().to_string());
+            Line::bad("home", error.to_string(), format!("ls -ld {path}"))
+        }
     }]
 }
 
@@ -68,25 +75,36 @@ pub(super) fn home_store(place: &Place) -> Line {
     let path = place.home_store();
     match Home::open(&path) {
         Ok(_) => Line::good("home store", path.display().to_string()),
-        Err(error) => Line::bad(
-            "home store",
-            format!("{:#}", anyhow::Error::from(error)),
-            format!("check {}", path.display()),
-        ),
+        Err(error) => {
+            let fix = format!("ls -l {}", quoted(&path.display().to_string()));
+            Line::of("home store", Err(error.into()), &fix)
+        }
     }
 }
 
 /// Is there room?
 pub(super) fn disk(place: &Place) -> Line {
-    /// Less than this is too little for mirrors and worktrees.
-    const LITTLE_MB: u64 = 500;
+    /// Less than this is too little for mirrors and worktrees, and less than that will soon be.
+    const TOO_LITTLE_MB: u64 = 500;
+    const LITTLE_MB: u64 = 2_000;
     match rustix::fs::statvfs(&place.data) {
         Ok(found) => {
             let free = found.f_bavail.saturating_mul(found.f_frsize) / 1_000_000;
             let state = format!("{free} MB free at {}", place.data.display());
-            if free >= LITTLE_MB { Line::good("disk", state) } else { Line::bad("disk", state, "make room") }
+            let fix =
+                format!("make room; what is large: du -sh {}/*", quoted(&place.data.display().to_string()));
+            match free {
+                ..TOO_LITTLE_MB => {
+                    Line::bad("disk", format!("{state}: too little for mirrors and worktrees"), fix)
+                }
+                TOO_LITTLE_MB..LITTLE_MB => Line::attention("disk", state, fix),
+                _ => Line::good("disk", state),
+            }
         }
-        Err(error) => Line::bad("disk", error.to_string(), "check the data directory"),
+        Err(error) => {
+            let path = quoted(&place.data.display().to_string());
+            Line::bad("disk", error.to_string(), format!("ls -ld {path}"))
+        }
     }
 }
 
@@ -95,9 +113,18 @@ pub(super) async fn sandbox(mode: SandboxMode) -> Line {
     let available = azolla_process::available().await;
     let state = format!("{mode}: {available}", mode = mode.as_str());
     match mode {
-        SandboxMode::Off => Line::good("sandbox", "off, as configured"),
-        SandboxMode::Required if !available.required => {
-            Line::bad("sandbox", state, "install bubblewrap, or set mode of [sandbox] to best-effort")
+        SandboxMode::Off => {
+            let state = "off, as configured: checks and programs reach all that you reach";
+            Line::attention("sandbox", state, "set mode of [sandbox] to best-effort")
+        }
+        SandboxMode::Required if !available.required => Line::bad(
+            "sandbox",
+            format!("{state}; nothing that has to be confined will run"),
+            format!("{}, or set mode of [sandbox] to best-effort", install::command("bubblewrap")),
+        ),
+        SandboxMode::BestEffort if !available.required => {
+            let state = format!("{state}; checks and programs reach more than they need");
+            Line::attention("sandbox", state, install::command("bubblewrap"))
         }
         SandboxMode::BestEffort | SandboxMode::Required => Line::good("sandbox", state),
     }
@@ -157,7 +184,15 @@ async fn checks(deployment: &Deployment, azolla: &AzollaConfig) -> Option<Line> 
     let commit = repository.base(azolla.base_branch.as_deref()?).await.ok()?;
     let bytes = match repository.file(&commit, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX).await {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Some(Line::good(name, "none are configured")),
+        Ok(None) => {
+            let state = "none are configured: a result passes without being tried";
+            let fix = format!(
+                "add to [azolla.{}] in {}: checks = [{{ name = \"tests\", command = [\"cargo\", \"test\"] }}]",
+                azolla.id,
+                deployment.place.config.display()
+            );
+            return Some(Line::attention(name, state, fix));
+        }
         Err(error) => {
             return Some(Line::bad(name, error.to_string(), format!("correct {REPOSITORY_FILE}")));
         }
@@ -177,11 +212,18 @@ fn worker(deployment: &Deployment, azolla: &AzollaConfig) -> Line {
     let name = format!("{} worker", azolla.id);
     match deployment.provider_name(azolla) {
         Ok(provider) => Line::good(name, provider),
-        Err(error) => Line::of(
-            &name,
-            Err(error.into()),
-            "azolla init --provider-command 'my-agent --file {prompt_file}'",
-        ),
+        Err(error) => {
+            // An agent that is installed is the shortest way.
+            let agents: Vec<_> = init::agents().map(|preset| preset.name).collect();
+            match (&agents[..], deployment.config.providers.is_empty(), azolla.repo_path()) {
+                ([first, ..], true, Some(repo)) => {
+                    let repo = quoted(&repo.display().to_string());
+                    let fix = format!("cd {repo} && azolla init --agent {first}");
+                    Line::bad(name, error.to_string(), fix)
+                }
+                _ => Line::of(&name, Err(error.into()), "azolla init --help"),
+            }
+        }
     }
 }
 
@@ -189,11 +231,7 @@ fn worker(deployment: &Deployment, azolla: &AzollaConfig) -> Line {
 pub(super) fn provider(deployment: &Deployment, name: &str, provider: &ProviderConfig) -> Vec<Line> {
     let what = format!("worker {name}");
     if let Err(error) = workers::provider(deployment, name) {
-        return vec![Line::bad(
-            what,
-            format!("{error:#}"),
-            format!("correct [provider.{name}] in the configuration"),
-        )];
+        return vec![Line::of(&what, Err(error), &format!("correct [provider.{name}] in the configuration"))];
     }
     match provider {
         ProviderConfig::Command { argv, env, home_files, .. } => {
@@ -251,14 +289,16 @@ fn none_of(names: &[String], one: &str, any: &str) -> Option<String> {
 }
 
 /// Do caps on money hold for every worker? Not wrong if not, but nobody should think so.
-pub(super) fn money(config: &Config) -> Option<Line> {
+pub(super) fn money(deployment: &Deployment) -> Option<Line> {
+    let config = &deployment.config;
     let told = config.unpriced().map(|(name, provider)| match provider {
         ProviderConfig::Command { .. } => format!("set most_usd of [provider.{name}]"),
         _ => format!("set the prices of [provider.{name}]"),
     });
     let told: Vec<_> = told.collect();
-    let state = || format!("cannot hold for every worker; for that, {}", told.join(", "));
-    (!told.is_empty()).then(|| Line::good("caps on money", state()))
+    let state = "cannot hold for every worker: what some of them cost is not known beforehand";
+    let fix = || format!("{}, in {}", told.join(", "), deployment.place.config.display());
+    (!told.is_empty()).then(|| Line::attention("caps on money", state, fix()))
 }
 
 fn there(what: &str, path: &Path) -> Line {

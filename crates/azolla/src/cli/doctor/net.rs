@@ -1,6 +1,11 @@
 //! The doctor's looks at the HTTP server and at peers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    io::ErrorKind,
+    net::{Ipv4Addr, Ipv6Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use azolla_exchange_membrane::peers::{Asked, Peers};
 use azolla_protocol::{
@@ -9,11 +14,15 @@ use azolla_protocol::{
 use azolla_substrate::{SystemClock, SystemIds};
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 
 use super::Line;
 use crate::{
-    config::AzollaConfig,
+    config::{AzollaConfig, HttpConfig},
     deployment::Deployment,
     home::{Exposure, Home},
     peers::RegistryPeers,
@@ -22,7 +31,7 @@ use crate::{
 };
 
 /// Where does the server listen, and who could listen in?
-pub(super) fn http(deployment: &Deployment) -> Vec<Line> {
+pub(super) async fn http(deployment: &Deployment) -> Vec<Line> {
     let http = &deployment.config.http;
     let is_exposed = !http.listen.ip().to_canonical().is_loopback() && http.tls.is_none();
     let mut lines = vec![match (is_exposed, http.allow_insecure) {
@@ -30,20 +39,66 @@ pub(super) fn http(deployment: &Deployment) -> Vec<Line> {
             let how = if http.tls.is_some() { ", encrypted" } else { ", for this machine alone" };
             Line::good("http", format!("{}{how}", http.listen))
         }
-        (true, true) => Line::good("http", format!("{}, not encrypted: allow_insecure says so", http.listen)),
+        (true, true) => Line::attention(
+            "http",
+            format!("{}, not encrypted: allow_insecure says so", http.listen),
+            "set tls_cert and tls_key under [http], or listen at 127.0.0.1",
+        ),
         (true, false) => Line::bad(
             "http",
             format!("other machines reach {}, and nothing there would be encrypted", http.listen),
             "set tls_cert and tls_key under [http], or listen at 127.0.0.1",
         ),
     }];
+    lines.extend(port(http).await);
     let recorded = Home::open(&deployment.place.home_store()).and_then(|home| home.exposures());
     lines.extend(recorded.unwrap_or_default().into_iter().map(|exposure| {
         let Exposure { listen, first_at, last_at } = exposure;
         let (first, last) = (day_and_time(first_at), day_and_time(last_at));
-        Line::good("http, not encrypted", format!("listened at {listen} from {first}, last started {last}"))
+        let state = format!("listened at {listen} from {first}, last started {last}");
+        Line::good("http, not encrypted", state)
     }));
     lines
+}
+
+/// Could the server listen there? It is no fault that it does so already.
+async fn port(http: &HttpConfig) -> Option<Line> {
+    let error = match TcpListener::bind(http.listen).await {
+        Ok(_) => return None,
+        Err(error) => error,
+    };
+    let listen = http.listen;
+    if error.kind() == ErrorKind::AddrInUse && (http.tls.is_some() || is_ours(http).await) {
+        return Some(Line::good("http port", format!("{listen} is in use, by azolla up as it seems")));
+    }
+    let state = match error.kind() {
+        ErrorKind::AddrInUse => format!("another program listens at {listen}"),
+        _ => format!("nothing can listen at {listen}: {error}"),
+    };
+    Some(Line::attention("http port", state, "azolla up --listen 127.0.0.1:0, or set listen under [http]"))
+}
+
+/// Asks who listens there.
+async fn is_ours(http: &HttpConfig) -> bool {
+    const TIME: Duration = Duration::from_secs(2);
+    const ANSWER_BYTES_MAX: u64 = 4_096;
+    let mut address = http.listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            Ipv6Addr::LOCALHOST.into()
+        });
+    }
+    let asked = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await?;
+        std::io::Result::Ok(String::from_utf8_lossy(&answer).contains("{\"status\":\"ok\",\"version\":"))
+    };
+    timeout(TIME, asked).await.is_ok_and(|answer| answer.unwrap_or(false))
 }
 
 /// Can every peer that is asked be asked, and can those that ask prove it?

@@ -56,10 +56,11 @@ fn with_failure(channel: &str, state: Result<String, String>, home: Option<&Home
     let what = format!("notify by {channel}");
     let failure = home.and_then(|home| home.channel_failure(channel).ok().flatten());
     match (state, failure) {
-        (Err(state), _) => Line::bad(what, state, fix),
+        // Work goes on all the same.
+        (Err(state), _) => Line::attention(what, state, fix),
         (Ok(state), Some((at, reason))) => {
             let at = day_and_time(at);
-            Line::bad(what, format!("{state}; the last one, at {at} UTC, was not sent: {reason}"), fix)
+            Line::attention(what, format!("{state}; the last one, at {at} UTC, was not sent: {reason}"), fix)
         }
         (Ok(state), None) => Line::good(what, state),
     }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Returns the known agents that are installed.
-pub(super) fn found() -> impl Iterator<Item = &'static Preset> {
+pub(in crate::cli) fn found() -> impl Iterator<Item = &'static Preset> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     presets().iter().filter(move |preset| azolla_process::find(preset.program.as_ref(), &path).is_some())
 }

@@ -33,6 +33,7 @@ mod service;
 mod setup;
 mod shells;
 mod tasks;
+mod terminal;
 mod tidy;
 mod world;
 

@@ -9,6 +9,7 @@ mod git;
 mod home;
 mod http;
 mod ledger;
+mod memory;
 mod notify;
 mod peers;
 mod screen;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         }
         Err(answer) => answer.exit(),
     };
+    memory::uncounted();
     let told = if arguments.asks_for_json() { Told::AsJsonToo } else { Told::InWords };
     let runtime = if arguments.works_in_parallel() {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context;
 use azolla_control_plane::operator::{Operator, OperatorError};
-use azolla_protocol::{AzollaType, CaptureId, IdSource};
+use azolla_protocol::{ArtifactKind, AzollaType, CaptureId, IdSource};
 use azolla_substrate::SystemIds;
 use clap::Args;
 
@@ -68,6 +68,8 @@ fn word(text: &str) -> Result<String, String> {
 
 impl Capture {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        // Beside all that comes before the note is checked: it takes about as long.
+        tokio::task::spawn_blocking(|| ArtifactKind::CaptureBuffer.prepare());
         let deployment = Deployment::load(home)?;
         let azolla = deployment.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
         let note = self.note(&deployment)?;

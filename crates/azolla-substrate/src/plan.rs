@@ -232,6 +232,9 @@ impl Planner<'_> {
             Write::OpenCandidates { output_id, work_order_id, count } => {
                 self.open_candidates(output_id, work_order_id, *count)
             }
+            Write::ReopenCandidate { output_id, candidate_index, outcome, by } => {
+                self.reopen_candidate((output_id, *candidate_index), *outcome, by)
+            }
             Write::ResolveCandidate { resolution, target } => {
                 self.resolve_candidate(resolution, target.as_ref())
             }

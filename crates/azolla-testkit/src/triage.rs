@@ -240,6 +240,11 @@ pub fn resolving(resolution: CandidateResolution) -> Write {
     Write::ResolveCandidate { resolution: valid(resolution), target: None }
 }
 
+/// The operator's write that takes an outcome back.
+pub fn reopening(output_id: &OutputId, candidate_index: u64, outcome: CandidateOutcome) -> Write {
+    Write::ReopenCandidate { output_id: output_id.clone(), candidate_index, outcome, by: "operator".into() }
+}
+
 /// What became of a candidate.
 pub fn resolution(
     output_id: &OutputId,

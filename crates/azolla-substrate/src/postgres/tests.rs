@@ -96,7 +96,6 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::COUNT_OPEN_CANDIDATES, &[], &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["10"], &["candidate_open", "output_bundle.output_id A-1"]),
     (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),
-    (tasks::RESOLUTION_OF_OBJECTIVE, &["'obj-1'"], &["candidate_promoted"]),
     (tasks::LATEST_MANIFEST_EVENT, &[], &["event_manifest"]),
     (tasks::MANIFEST_EVENT_BEFORE, &["'2026-11-01T08:00:00.000Z'", "'evt-1'"], &["event_manifest"]),
     (tasks::LATEST_DEADLINE, &["'az-x'", "'obj-1'"], &["pause_deadline"]),
@@ -166,7 +165,7 @@ const HISTORY: &str = "
     INSERT INTO run_record SELECT 'run-' || n, 'wo-' || n, 'obj-' || n, 'out-' || n, 'PASS', 'x', '{}'
     FROM generate_series(1, 5000) AS n;
     INSERT INTO candidate SELECT 'out-' || n, 0, 0 FROM generate_series(1, 5000) AS n;
-    INSERT INTO candidate_resolution SELECT 'out-' || n, 0, 'DISCARDED', NULL, 'x', 'x' FROM generate_series(1, 5000) AS n;
+    INSERT INTO candidate_resolution SELECT 'out-' || n, 0, 'DISCARDED', NULL, 'x', 'x', 0 FROM generate_series(1, 5000) AS n;
     INSERT INTO capture_buffer SELECT 'cap-' || n, 'az-x', 'x', 'x', 'PROCESSED', 'x', 'x', 1, 0, 0
     FROM generate_series(1, 5000) AS n;
     INSERT INTO pause_state SELECT 'workorder:wo-' || n, 'obj-' || n, 'az-x', 'RUN_COMPLETE', 'x', '{}', 'wo-' || n,

@@ -99,7 +99,6 @@ const PLANNED: &[(&str, &[&str])] = &[
     (tasks::COUNT_OPEN_CANDIDATES, &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["candidate_open", "sqlite_autoindex_output_bundle_1"]),
     (tasks::TRIAGE_OUTPUTS, &["workorder_triage", "sqlite_autoindex_run_record_2"]),
-    (tasks::RESOLUTION_OF_OBJECTIVE, &["candidate_promoted"]),
     (tasks::MANIFESTS, &["manifest_latest"]),
     (tasks::LATEST_MANIFEST_EVENT, &["event_manifest"]),
     (tasks::MANIFEST_EVENT_BEFORE, &["event_manifest"]),

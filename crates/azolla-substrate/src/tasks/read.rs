@@ -205,15 +205,7 @@ impl dyn SubstrateRead + '_ {
         Ok(found)
     }
 
-    /// Returns the resolution that an objective was promoted by, if it came from a candidate (TF-8).
-    pub async fn resolution_of_objective(
-        &self,
-        id: &ObjectiveId,
-    ) -> Result<Option<CandidateResolution>, SubstrateError> {
-        self.one(sql::RESOLUTION_OF_OBJECTIVE, id.as_str(), rows::read_resolution).await
-    }
-
-    /// Returns what became of the candidates of a triage output.
+    /// Returns what became of the candidates of a triage output: the resolutions that stand.
     pub async fn resolutions_of(&self, id: &OutputId) -> Result<Vec<CandidateResolution>, SubstrateError> {
         let statement = Statement::new(sql::RESOLUTIONS_OF_OUTPUT, [id.as_str().into()]);
         self.many(statement, rows::read_resolution).await

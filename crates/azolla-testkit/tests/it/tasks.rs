@@ -1,7 +1,7 @@
 //! What the screens of task management read: triage outputs, manifests, where an objective came from.
 
 use azolla_protocol::{
-    Actor, CandidateOutcome, EventId, EventType, GateResult, IdSource, ObjectiveId, OutputId, WorkOrderId,
+    Actor, CandidateOutcome, EventId, EventType, GateResult, IdSource, OutputId, WorkOrderId,
 };
 use azolla_substrate::{TriageOutput, Write};
 use azolla_testkit::{
@@ -75,19 +75,6 @@ on_both_backends! {
         }
         assert_eq!((ids(&found), pages), ([last, none, second, first].map(Clone::clone).to_vec(), 2));
         assert_eq!(found[2].resolutions[0].outcome, CandidateOutcome::Promoted);
-    }
-
-    async fn tf8_an_objective_leads_back_to_the_candidate_that_it_was_promoted_from(world: TestStore) {
-        let cycle = TriageCycle::new(&world).await;
-        let output_id = OutputId::of(&cycle.passed(2).await.1);
-        cycle.resolve(&output_id, 0, CandidateOutcome::Duplicate).await.unwrap();
-        cycle.resolve(&output_id, 1, CandidateOutcome::Promoted).await.unwrap();
-        let promoted = ObjectiveId::promoted(&output_id, 1).unwrap();
-        let found = world.read().resolution_of_objective(&promoted).await.unwrap().unwrap();
-        assert_eq!((found.candidate_index, found.outcome), (1, CandidateOutcome::Promoted));
-        // Named by a DUPLICATE, it did not come from here.
-        let named = ObjectiveId::promoted(&output_id, 0).unwrap();
-        assert_eq!(world.read().resolution_of_objective(&named).await.unwrap(), None);
     }
 
     async fn mf7_manifests_are_listed_newest_first(world: TestStore) {

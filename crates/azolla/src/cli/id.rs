@@ -3,14 +3,14 @@
 
 use std::{str::FromStr, sync::Arc};
 
-use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId};
+use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId, is_archived};
 use azolla_substrate::{ObjectiveFilter, StoredObjective, Substrate, SubstrateError, SubstrateRead};
 
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
     failure::{Code, Failure},
-    screen::remark,
+    screen::{plain, remark},
 };
 
 /// A part of an id, as typed.
@@ -70,19 +70,24 @@ pub(crate) async fn objective(
 ) -> anyhow::Result<Found> {
     let mut matches = Vec::new();
     let (open, closed) = stores(deployment, named).await?;
-    for (azolla, store) in open {
-        // A whole id is looked up; only a part has to be compared with all of them.
-        if let Ok(id) = ObjectiveId::new(part.0.clone())
-            && let Some(stored) = store.read().objective(&id).await?
-        {
-            return Ok(Found { azolla: azolla.clone(), store, stored });
+    // A whole id is looked up; only a part has to be compared with all of them.
+    if let Ok(id) = ObjectiveId::new(part.0.clone()) {
+        for (azolla, store) in &open {
+            let stored = store.read().objective(&id).await?;
+            let store = store.clone();
+            matches.extend(stored.map(|stored| Found { azolla: (*azolla).clone(), store, stored }));
         }
-        for stored in all(store.read()).await? {
-            if is_part(&part.0, &stored.objective.objective_id) {
-                matches.push(Found { azolla: azolla.clone(), store: store.clone(), stored });
+    }
+    if matches.is_empty() {
+        for (azolla, store) in open {
+            for stored in all(store.read()).await? {
+                if is_part(&part.0, &stored.objective.objective_id) {
+                    matches.push(Found { azolla: azolla.clone(), store: store.clone(), stored });
+                }
             }
         }
     }
+    leave_undone_ones(&mut matches);
     match (matches.len(), closed) {
         (1, _) => Ok(matches.remove(0)),
         (0, Some(error)) => Err(error),
@@ -91,10 +96,22 @@ pub(crate) async fn objective(
             Err(Failure::not_found(what).hint("azolla objective list --all").into())
         }
         (count, _) => {
-            let lines =
-                matches.iter().map(|found| format!("{}  {}", found.id(), found.stored.objective.title));
+            let line = |found: &Found| {
+                format!("{}  {}  {}", found.id(), found.azolla.id, plain(&found.stored.objective.title))
+            };
+            let lines = matches.iter().map(line);
             Err(ambiguous(&part.0, count, lines).into())
         }
+    }
+}
+
+/// A promotion that was undone in one azolla and made again in another leaves the same id in both: the one that is
+/// archived is not meant, unless no other is there.
+fn leave_undone_ones(matches: &mut Vec<Found>) {
+    let is_archived = |found: &Found| is_archived(&found.stored.objective);
+    let same = matches.windows(2).all(|pair| pair[0].id() == pair[1].id());
+    if same && !matches.iter().all(is_archived) {
+        matches.retain(|found| !is_archived(found));
     }
 }
 

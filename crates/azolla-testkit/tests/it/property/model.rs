@@ -329,18 +329,22 @@ impl Model {
             Write::Pause { key, pause } => self.pause(key, pause),
             Write::ResolveCandidate { resolution, .. } => {
                 let key = (resolution.output_id.clone(), resolution.candidate_index);
-                // DEFERRED is not final, and what is not PROMOTED can go back to it.
-                let stands = |old: &CandidateResolution| match old.outcome {
-                    CandidateOutcome::Deferred => false,
-                    CandidateOutcome::Promoted => true,
-                    _ => resolution.outcome != CandidateOutcome::Deferred,
-                };
+                let stands = |old: &CandidateResolution| old.outcome != CandidateOutcome::Deferred;
                 if self.resolutions.get(&key).is_some_and(stands) {
                     return refused("TF-8");
                 }
                 let Some(open) = self.candidates.get_mut(&key) else { return refused("A-3") };
                 *open = false;
                 self.resolutions.insert(key, (**resolution).clone());
+                Ok(())
+            }
+            Write::ReopenCandidate { output_id, candidate_index, outcome, .. } => {
+                let key = (output_id.clone(), *candidate_index);
+                if self.resolutions.get(&key).is_none_or(|found| found.outcome != *outcome) {
+                    return changed("candidate_resolution");
+                }
+                self.resolutions.remove(&key);
+                self.candidates.insert(key, true);
                 Ok(())
             }
             Write::Snooze { azolla_id: source, objective_id, until } => {

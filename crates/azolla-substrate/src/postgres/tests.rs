@@ -93,6 +93,8 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::CAPTURES_PENDING, &["''", "10"], &["capture_pending"]),
     (tasks::COUNT_PENDING, &[], &["capture_pending"]),
     (tasks::COUNT_HELD, &[], &["capture_held"]),
+    (tasks::HELD_CAPTURES, &["10"], &["capture_held"]),
+    (tasks::HAS_PENDING_CAPTURE, &["2"], &["capture_pending"]),
     (tasks::COUNT_OPEN_CANDIDATES, &[], &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["10"], &["candidate_open", "output_bundle.output_id A-1"]),
     (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),
@@ -105,6 +107,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),
     (shared::OBJECTIVES_WAITING, &["10"], &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &[], &["objective_paused"]),
+    (shared::CURRENT_PAUSES_LATEST, &["NULL", "''", "10"], &["objective_paused"]),
     (
         shared::CHECK_REVIEW_LIMIT,
         &["3"],

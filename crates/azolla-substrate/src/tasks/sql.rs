@@ -105,6 +105,9 @@ pub(crate) const PENDING_CAPTURES: &str = concat!(
       ORDER BY created_at, capture_id LIMIT $2"
 );
 
+pub(crate) const HAS_PENDING_CAPTURE: &str = "
+    SELECT 1 FROM capture_buffer WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1 LIMIT 1";
+
 pub(crate) const FRESH_CAPTURES: &str = concat!(
     "SELECT ",
     capture_columns!(),
@@ -116,19 +119,16 @@ pub(crate) const FRESH_CAPTURES: &str = concat!(
 /// That is not its attempts plus one: an event can have been answered with a batch that its capture was not in. While
 /// a triage runs, what it was tried with waits for its end. (Asked as NOT EXISTS, PostgreSQL would go through the index
 /// of all triage workorders.)
-pub(crate) const CAPTURES_AWAITING_EVENT: &str = concat!(
-    "SELECT ",
-    capture_columns!(),
-    ", COALESCE((SELECT MAX(entry) FROM event WHERE type = 'CAPTURE_READY'
-                 AND resource_id = capture_buffer.capture_id), 0) + 1
-      FROM capture_buffer
-      WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
-        AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY' AND processed = 0
-                        AND resource_id = capture_buffer.capture_id)
-        AND (attempts = attempts_before OR 'TRIAGE_DIAZOTROPH' NOT IN
-             (SELECT diazotroph_type FROM workorder WHERE stream_slot IS NOT NULL))
-      ORDER BY created_at, capture_id LIMIT $2"
-);
+pub(crate) const CAPTURES_AWAITING_EVENT: &str = "
+    SELECT capture_id, COALESCE((SELECT MAX(entry) FROM event WHERE type = 'CAPTURE_READY'
+                                 AND resource_id = capture_buffer.capture_id), 0) + 1
+    FROM capture_buffer
+    WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
+      AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY' AND processed = 0
+                      AND resource_id = capture_buffer.capture_id)
+      AND (attempts = attempts_before OR 'TRIAGE_DIAZOTROPH' NOT IN
+           (SELECT diazotroph_type FROM workorder WHERE stream_slot IS NOT NULL))
+    ORDER BY created_at, capture_id LIMIT $2";
 
 /// A page of captures before a key, the newest first.
 pub(crate) const CAPTURES: &str = concat!(
@@ -150,6 +150,9 @@ pub(crate) const CAPTURES_PENDING: &str = concat!(
 pub(crate) const COUNT_OPEN_CANDIDATES: &str = "SELECT COUNT(*) FROM candidate WHERE open = 1";
 
 pub(crate) const COUNT_PENDING: &str = "SELECT COUNT(*) FROM capture_buffer WHERE status = 'PENDING'";
+
+pub(crate) const HELD_CAPTURES: &str =
+    "SELECT capture_id FROM capture_buffer WHERE held = 1 ORDER BY capture_id LIMIT $1";
 
 /// A capture that is held is PENDING.
 pub(crate) const COUNT_HELD: &str = "SELECT COUNT(*) FROM capture_buffer WHERE held = 1";

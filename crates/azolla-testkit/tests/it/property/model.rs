@@ -183,7 +183,7 @@ impl Model {
     }
 
     /// W-2: an event for each of them that has no unprocessed one, and after a failed triage, not during one.
-    pub(super) fn awaiting_event(&self, attempts_max: u64) -> Vec<(StoredCapture, u64)> {
+    pub(super) fn awaiting_event(&self, attempts_max: u64) -> Vec<(CaptureId, u64)> {
         let is_triage = |stored: &StoredWorkorder| stored.workorder.diazotroph_type == DiazotrophType::Triage;
         let runs = self.workorders.values().any(|stored| is_triage(stored) && stored.stream_slot.is_some());
         let events = |id: &CaptureId| {
@@ -194,7 +194,8 @@ impl Model {
             let own = events(&stored.capture.capture_id);
             let tried = stored.attempts > stored.attempts_before;
             let entry = own.iter().map(|(entry, _)| *entry).max().unwrap_or_default() + 1;
-            (own.iter().all(|(_, processed)| *processed) && !(tried && runs)).then_some((stored, entry))
+            let awaits = own.iter().all(|(_, processed)| *processed) && !(tried && runs);
+            awaits.then_some((stored.capture.capture_id, entry))
         });
         awaits.collect()
     }

@@ -23,7 +23,7 @@ async fn seen(world: &TestStore) -> (Vec<CaptureId>, Vec<CaptureId>, Vec<(Captur
     (
         ids(read.pending_captures(ATTEMPTS_MAX, 10).await.unwrap()),
         ids(read.fresh_captures(10).await.unwrap()),
-        awaiting.into_iter().map(|(stored, entry)| (stored.capture.capture_id, entry)).collect(),
+        awaiting,
     )
 }
 

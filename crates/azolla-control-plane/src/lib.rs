@@ -18,6 +18,7 @@ mod triage;
 pub mod verify;
 pub mod workers;
 
+pub use asking::Overheard;
 pub use context::{
     Activity, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext,
     WorkerError,

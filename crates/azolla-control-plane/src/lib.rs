@@ -14,7 +14,7 @@ pub mod repo;
 pub mod sandbox;
 pub mod snapshot;
 pub mod spending;
-mod triage;
+pub mod triage;
 pub mod verify;
 pub mod workers;
 

@@ -118,6 +118,8 @@ pub enum Write {
         capture_id: CaptureId,
         /// The `updated_at` that it gets.
         at: Timestamp,
+        /// Why nothing comes of it, where its triage says so: the journal keeps it.
+        no_action: Option<String>,
     },
     /// One more triage attempt on a PENDING capture that is not held (W-2), by the Scheduler under an event's claim.
     CountAttempt {

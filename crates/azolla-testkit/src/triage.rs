@@ -193,7 +193,11 @@ pub fn gating(
 
 /// What a PASS leads to: the captures PROCESSED, the candidates open (TF-7).
 pub fn passing(work_order_id: &WorkOrderId, captures: &[CaptureId], count: u64, at: Timestamp) -> Vec<Write> {
-    let process = |capture_id: &CaptureId| Write::ProcessCapture { capture_id: capture_id.clone(), at };
+    let process = |capture_id: &CaptureId| Write::ProcessCapture {
+        capture_id: capture_id.clone(),
+        at,
+        no_action: None,
+    };
     let mut writes: Vec<_> = captures.iter().map(process).collect();
     writes.push(Write::OpenCandidates {
         output_id: OutputId::of(work_order_id),

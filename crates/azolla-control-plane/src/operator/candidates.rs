@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use azolla_exchange_membrane::gates::triage::content_of;
 use azolla_protocol::{
     AzollaId, CandidateOutcome, CandidateResolution, DiazotrophType, GateResult, InvalidId, JournalEntry,
-    Objective, ObjectiveId, ObjectiveStatus, ObjectiveStep, OutputBundle, OutputId, Validated,
+    Objective, ObjectiveId, ObjectiveStatus, ObjectiveStep, ObjectiveType, OutputBundle, OutputId, Validated,
     content::Candidate, is_archived,
 };
 use azolla_substrate::{StoredObjective, SubstrateError, SubstrateRead, Write};
@@ -125,8 +125,13 @@ impl Operator<'_> {
         of: &ObjectiveId,
         at: &dyn SubstrateRead,
     ) -> Result<(), OperatorError> {
-        if at.objective(of).await?.is_none() {
-            return Err(OperatorError::NotFound { what: format!("there is no objective {of}") });
+        match at.objective(of).await? {
+            None => return Err(OperatorError::NotFound { what: format!("there is no objective {of}") }),
+            Some(stored) if stored.objective.objective_type == ObjectiveType::Standing => {
+                let what = format!("{of} is the standing objective: nothing is a duplicate of it");
+                return Err(refused(what, Some("azolla objective list")));
+            }
+            Some(_) => {}
         }
         self.settle(which, CandidateOutcome::Duplicate, Some(of)).await
     }

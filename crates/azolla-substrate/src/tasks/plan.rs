@@ -31,6 +31,7 @@ impl Planner<'_> {
         &mut self,
         capture_id: &CaptureId,
         at: Timestamp,
+        no_action: Option<&str>,
     ) -> Result<(), SubstrateError> {
         match (self.commit.actor, self.claimed()) {
             (Actor::Operator, _) | (Actor::Gate, Some(ResourceType::Workorder)) => {}
@@ -42,9 +43,11 @@ impl Planner<'_> {
         }
         let values = [at.into(), capture_id.as_str().into()];
         self.push("capture_buffer", Statement::new(sql::PROCESS_CAPTURE, values), CHANGED);
-        self.note(JournalStep::Process, "capture_buffer", capture_id.as_str())
-            .from("PENDING")
-            .to("PROCESSED");
+        let row = self.note(JournalStep::Process, "capture_buffer", capture_id.as_str());
+        row.from("PENDING").to("PROCESSED");
+        if let Some(reason) = no_action {
+            row.detail("no_action", reason);
+        }
         Ok(())
     }
 

@@ -222,7 +222,9 @@ async fn captures(world: &TestStore) -> [CaptureId; 3] {
         };
         world.done(Actor::Operator, Write::InsertCapture(valid(capture))).await;
     }
-    world.done(Actor::Operator, Write::ProcessCapture { capture_id: ids[1].clone(), at: now }).await;
+    world
+        .done(Actor::Operator, Write::ProcessCapture { capture_id: ids[1].clone(), at: now, no_action: None })
+        .await;
     attempted(world, &ids[2], 1).await;
     ids
 }

@@ -196,7 +196,7 @@ on_both_backends! {
             assert_eq!(world.read().capture(&id).await.unwrap().unwrap().attempts, attempt);
         }
         assert_eq!(world.read().pending_captures(2, 10).await.unwrap(), []);
-        let process = || Write::ProcessCapture { capture_id: id.clone(), at };
+        let process = || Write::ProcessCapture { capture_id: id.clone(), at, no_action: None };
         let error = refused(&world, Actor::Operator, None, [process(), process()]).await;
         assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
         let event_id = cycle.emitted(&id, 3).await;

@@ -185,7 +185,7 @@ pub(crate) async fn workorder(
 }
 
 /// What is made for one entry of an objective into TODO, by the beginning of its id.
-const KINDS: [&str; 5] = ["run-", "wo-", "out-", "evt-", "snap-"];
+const KINDS: [&str; 6] = ["run-", "wo-", "out-", "evt-", "snap-", "man-"];
 
 /// Returns the ids that an objective's workorders have, whether they were made or not (W-5).
 fn runs(stored: &StoredObjective) -> impl Iterator<Item = WorkOrderId> {

@@ -316,6 +316,11 @@ async fn outcomes_are_recorded_once(backend: Backend) {
     let nowhere = ObjectiveId::new("obj-nowhere").unwrap();
     let (what, _) = refusal(operator.duplicate(&which, &nowhere, at).await.unwrap_err());
     assert_eq!(what, "there is no objective obj-nowhere");
+    let standing = desk.tasks.standing().await.objective.objective_id;
+    let (what, hint) =
+        refusal(operator.duplicate(&which, &standing, desk.tasks.store.read()).await.unwrap_err());
+    assert_eq!(what, format!("{standing} is the standing objective: nothing is a duplicate of it"));
+    assert_eq!(hint, "azolla objective list");
     operator.duplicate(&which, &there, at).await.unwrap();
     let resolution = desk.resolution(&which).await.unwrap();
     assert_eq!((resolution.outcome, resolution.objective_id), (CandidateOutcome::Duplicate, Some(there)));

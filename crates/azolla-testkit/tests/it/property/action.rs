@@ -192,7 +192,8 @@ impl At<'_> {
                 commit(Actor::Operator, vec![Write::InsertCapture(valid(self.capture(*capture)))])
             }
             Operation::ProcessCapture { capture } => {
-                let write = Write::ProcessCapture { capture_id: capture_id(*capture), at: now };
+                let write =
+                    Write::ProcessCapture { capture_id: capture_id(*capture), at: now, no_action: None };
                 commit(Actor::Operator, vec![write])
             }
             Operation::CountAttempt { capture, attempts, fence } => {

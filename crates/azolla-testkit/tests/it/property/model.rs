@@ -229,7 +229,7 @@ impl Model {
                 let stored = StoredCapture { capture, attempts: 0, attempts_before: 0, held: false };
                 self.captures.insert(id, stored).map_or(Ok(()), |_| refused("A-2"))
             }
-            Write::ProcessCapture { capture_id, at } => {
+            Write::ProcessCapture { capture_id, at, .. } => {
                 let capture = self.pending(capture_id)?;
                 capture.capture.status = CaptureStatus::Processed;
                 capture.capture.updated_at = *at;

@@ -11,7 +11,7 @@ pub(crate) fn matters(entry: &JournalEntry, azolla_type: AzollaType) -> bool {
     match entry.step {
         Step::Grant | Step::Release | Step::Emit | Step::Gate | Step::Attempt => false,
         // That a note is triaged is said once for all of them, by their candidates.
-        Step::Process => is_capture(entry) && entry.actor == Actor::Operator,
+        Step::Process => is_capture(entry) && (entry.actor == Actor::Operator || needed_nothing(entry)),
         Step::Insert => of_notes(entry).is_some(),
         // What a triage or an orientation yields is told by what its gate makes of it.
         Step::Execute => azolla_type == AzollaType::CodePatch,
@@ -59,7 +59,10 @@ pub(crate) fn words(entry: &JournalEntry, azolla_type: AzollaType) -> String {
         JournalStep::Emit => "was emitted".to_owned(),
         JournalStep::Process if is_capture(entry) => match entry.actor {
             Actor::Operator => "was dealt with by hand".to_owned(),
-            _ => "was triaged".to_owned(),
+            _ => match no_action(entry) {
+                Some(reason) => format!("needs nothing: {reason}"),
+                None => "was triaged".to_owned(),
+            },
         },
         JournalStep::Process => format!("was processed: {}", status(&entry.to_status)),
         JournalStep::Attempt => "counts one more attempt".to_owned(),
@@ -137,6 +140,15 @@ fn of_pause(entry: &JournalEntry, objective_id: &str) -> Option<String> {
 /// Tells whether a row is about a note.
 fn is_capture(entry: &JournalEntry) -> bool {
     entry.resource_type == "capture_buffer"
+}
+
+/// Tells whether a row says that nothing came of a note: of many, only the number matters.
+pub(crate) fn needed_nothing(entry: &JournalEntry) -> bool {
+    no_action(entry).is_some()
+}
+
+fn no_action(entry: &JournalEntry) -> Option<&str> {
+    entry.detail.as_ref()?.get("no_action")?.as_str().filter(|_| is_capture(entry))
 }
 
 /// Tells whether a row says that a note was stored: of many, only the number matters.

@@ -4,8 +4,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use azolla_control_plane::operator::CandidateRef;
 use azolla_protocol::{
-    AzollaId, AzollaType, CandidateOutcome, CandidateResolution, OutputBundle,
-    content::{Candidate, TriageContent},
+    AzollaId, AzollaType, CandidateOutcome, CandidateResolution, OutputBundle, OutputId, Timestamp,
+    content::{Candidate, NoAction, TriageContent},
 };
 use azolla_substrate::{Substrate, SubstrateRead, TriageOutput};
 
@@ -103,7 +103,7 @@ impl Listed {
 }
 
 /// Returns what became of a candidate, in words.
-pub(super) fn outcome(resolution: &CandidateResolution) -> String {
+pub(in crate::cli) fn outcome(resolution: &CandidateResolution) -> String {
     let objective = resolution.objective_id.as_ref().map_or("", |id| id.as_str());
     match resolution.outcome {
         CandidateOutcome::Promoted => format!("became {objective}"),
@@ -113,16 +113,34 @@ pub(super) fn outcome(resolution: &CandidateResolution) -> String {
     }
 }
 
-/// Takes an output apart.
-pub(super) fn listed(found: TriageOutput) -> impl Iterator<Item = Listed> {
-    let TriageOutput { output: bundle, resolutions } = found;
-    let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
-    let candidates = content.map(|content| content.candidates).unwrap_or_default();
-    (0..).zip(candidates).map(move |(index, candidate)| Listed {
-        id: CandidateRef { output_id: bundle.output_id.clone(), index },
-        candidate,
-        resolution: resolutions.iter().find(|resolution| resolution.candidate_index == index).cloned(),
-    })
+/// A triage, taken apart.
+pub(super) struct Triaged {
+    /// Its bundle.
+    pub(super) output_id: OutputId,
+    /// When it was made.
+    pub(super) created_at: Timestamp,
+    /// Its candidates, or those of them that were asked for.
+    pub(super) candidates: Vec<Listed>,
+    /// The notes that needed nothing, and why.
+    pub(super) no_action: Vec<NoAction>,
+    /// What it could not tell, over all of it.
+    pub(super) notes: String,
+}
+
+impl From<TriageOutput> for Triaged {
+    fn from(found: TriageOutput) -> Self {
+        let TriageOutput { output: bundle, resolutions } = found;
+        let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
+        let (candidates, no_action, notes) =
+            content.map(|content| (content.candidates, content.no_action, content.notes)).unwrap_or_default();
+        let listed = (0..).zip(candidates).map(|(index, candidate)| Listed {
+            id: CandidateRef { output_id: bundle.output_id.clone(), index },
+            candidate,
+            resolution: resolutions.iter().find(|resolution| resolution.candidate_index == index).cloned(),
+        });
+        let (output_id, created_at) = (bundle.output_id.clone(), bundle.created_at);
+        Self { output_id, created_at, candidates: listed.collect(), no_action, notes }
+    }
 }
 
 /// A candidate, and where it was found.
@@ -143,11 +161,13 @@ pub(super) async fn find(
 ) -> anyhow::Result<Found> {
     let azolla = deployment.one(azolla, AzollaType::TaskMgmt)?;
     let store = deployment.open(azolla).await?;
-    let mut matches = open(store.read()).await?;
-    matches.retain(|listed| part.is_of(listed));
+    let candidates = |triages: Vec<Triaged>| -> Vec<Listed> {
+        let all = triages.into_iter().flat_map(|triaged| triaged.candidates);
+        all.filter(|listed| part.is_of(listed)).collect()
+    };
+    let mut matches = candidates(open(store.read()).await?);
     if matches.is_empty() {
-        matches = all(store.read()).await?;
-        matches.retain(|listed| part.is_of(listed));
+        matches = candidates(all(store.read()).await?);
     }
     match matches.len() {
         1 => Ok(Found { azolla: azolla.clone(), listed: matches.remove(0), store }),
@@ -163,24 +183,26 @@ pub(super) async fn find(
     }
 }
 
-/// Returns the open candidates, oldest first.
-pub(super) async fn open(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>> {
+/// Returns the triages with open candidates, and these alone of theirs, oldest first.
+pub(super) async fn open(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Triaged>> {
     /// More than anybody looks through; O-3 keeps it far below.
     const OUTPUTS_MAX: u64 = 1_000;
     let outputs = read.open_candidates(OUTPUTS_MAX).await?;
-    Ok(outputs.into_iter().flat_map(listed).filter(Listed::is_open).collect())
+    let mut open: Vec<Triaged> = outputs.into_iter().map(Triaged::from).collect();
+    open.iter_mut().for_each(|triaged| triaged.candidates.retain(Listed::is_open));
+    Ok(open)
 }
 
-/// Returns every candidate, the newest triage first.
-pub(super) async fn all(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>> {
+/// Returns every triage that passed its gate, the newest first.
+pub(super) async fn all(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Triaged>> {
     const PAGE: u64 = 200;
-    let mut found: Vec<Listed> = Vec::new();
+    let mut found: Vec<Triaged> = Vec::new();
     let mut after: Option<OutputBundle> = None;
     loop {
         let page = read.triage_outputs(after.as_ref(), PAGE).await?;
         after = page.last().map(|found| found.output.clone());
         let is_last = (page.len() as u64) < PAGE;
-        found.extend(page.into_iter().flat_map(listed));
+        found.extend(page.into_iter().map(Triaged::from));
         if is_last {
             return Ok(found);
         }

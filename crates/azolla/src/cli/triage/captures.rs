@@ -75,12 +75,12 @@ fn document(stored: &StoredCapture) -> Value {
     json!({"capture": stored.capture, "attempts": stored.attempts, "held": stored.held})
 }
 
-/// Triage notes again that could not be triaged
+/// Triage notes again that could not be triaged, or that came to nothing
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla triage retry            all that were given up\n  \
                         azolla triage retry cap-0kz3…\n  azolla triage retry out-0kz3…-1    the notes of one triage")]
 pub(super) struct Retry {
-    /// A note, or a triage that failed; otherwise every note that was given up.
+    /// A note, also one that came to nothing, or a triage that failed; otherwise every note that was given up.
     #[arg(value_name = "ID")]
     id: Option<IdPart>,
 
@@ -100,7 +100,12 @@ impl Retry {
             Some(part) => match OutputId::new(part.as_str()) {
                 Ok(output) => operator.retry_output(&output).await?.len(),
                 Err(_) => {
-                    operator.retry_capture(&find(store.read(), part).await?).await?;
+                    let id = find(store.read(), part).await?;
+                    let again = operator.retry_capture(&id).await?;
+                    if again != id {
+                        remark(&format!("{id} is stored once more as {again}; next: azolla triage --now"));
+                        return Ok(());
+                    }
                     1
                 }
             },
@@ -144,20 +149,24 @@ impl Process {
     }
 }
 
-/// Finds the one note that waits and that a part of an id means; a whole id may be of any note.
-async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<CaptureId> {
+/// Finds the one note that a part of an id means: one that waits, if there is any such.
+pub(in crate::cli) async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<CaptureId> {
     if let Ok(id) = CaptureId::new(part.as_str())
         && read.capture(&id).await?.is_some()
     {
         return Ok(id);
     }
     const LOOKED_AT_MAX: u64 = 10_000;
-    let filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: LOOKED_AT_MAX };
-    let mut matches = read.captures(&filter).await?;
-    matches.retain(|stored| {
-        let (id, part) = (&stored.capture.capture_id, part.as_str());
-        id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
-    });
+    let mut matches = Vec::new();
+    for status in [Some(CaptureStatus::Pending), None] {
+        if matches.is_empty() {
+            matches = read.captures(&CaptureFilter { status, after: None, limit: LOOKED_AT_MAX }).await?;
+            matches.retain(|stored| {
+                let (id, part) = (&stored.capture.capture_id, part.as_str());
+                id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
+            });
+        }
+    }
     match &matches[..] {
         [one] => Ok(one.capture.capture_id.clone()),
         [] => {

@@ -1,7 +1,7 @@
 //! `azolla triage`: what came of the notes, and the operator's steps on it (TF-8).
 
 mod candidate;
-mod captures;
+pub(super) mod captures;
 mod list;
 mod promote;
 mod steps;
@@ -11,6 +11,7 @@ use std::{path::Path, process::ExitCode};
 use clap::{Args, Subcommand};
 
 use self::candidate::CandidatePart;
+pub(super) use self::candidate::outcome;
 use super::Which;
 use crate::deployment::Deployment;
 

@@ -4,12 +4,15 @@ mod service;
 
 use std::{io::Write, net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
 
-use azolla_control_plane::poll::{self, Until};
+use azolla_control_plane::{
+    WorkerError,
+    poll::{self, Until},
+};
 use azolla_protocol::WorkerRole;
 use clap::Args;
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinSet};
 
-use super::run::{self, Contexts, Signals};
+use super::run::{self, Contexts, Opening, Signals};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
@@ -40,6 +43,23 @@ pub(crate) struct Up {
     /// Print a systemd user unit that runs this, with these options, and do nothing else.
     #[arg(long)]
     print_service: bool,
+}
+
+/// Runs the roles of an azolla that could not work at the start, once it can.
+async fn run_later(
+    deployment: Arc<Deployment>,
+    opening: Opening,
+    azolla: AzollaConfig,
+    stores: Arc<Stores>,
+    stop: watch::Sender<bool>,
+) -> Result<(), WorkerError> {
+    let Some(context) = opening.open_later(&azolla).await else { return Ok(()) };
+    stores.keep(&azolla.id, context.substrate.clone());
+    let contexts = vec![context];
+    let notifier = Notifier::start(&deployment, async || run::followed(&contexts)).await;
+    let ended = poll::run(contexts.clone(), Until::Stopped, &stop).await;
+    notifier.end(End::Now).await;
+    ended
 }
 
 /// Something that runs.
@@ -104,7 +124,8 @@ impl Up {
             Notifier::start(&deployment, async || followed(&deployment, &contexts, &stores).await).await;
         let served = match listening {
             Some(listening) => {
-                let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
+                let (address, is_encrypted) = (listening.address, listening.is_encrypted());
+                let app = App::new(deployment.clone(), stores.clone(), address, is_encrypted)?;
                 self.show(&deployment, Some(&listening), &contexts, &roles)?;
                 Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
             }
@@ -114,6 +135,11 @@ impl Up {
             }
         };
         let drawing = contexts.draw();
+        let mut late = JoinSet::new();
+        for azolla in std::mem::take(&mut contexts.left_out) {
+            let (deployment, stores) = (deployment.clone(), stores.clone());
+            late.spawn(run_later(deployment, contexts.opening(), azolla, stores, stop.clone()));
+        }
         let ended = match contexts.all.is_empty() {
             true => {
                 let mut stopping = stopping;
@@ -128,6 +154,7 @@ impl Up {
         if let Some(served) = served {
             let _ = served.await;
         }
+        let ended = late.join_all().await.into_iter().fold(ended, Result::and);
         drawing.end().await;
         notifier.end(End::Now).await;
         signals.end();
@@ -166,6 +193,9 @@ impl Up {
             let words: Vec<_> =
                 own.iter().filter(|role| roles.contains(role)).map(|role| word(*role)).collect();
             page.add(PLAIN, &format!("{} runs ", context.identity.azolla_id)).line(FAINT, &words.join(", "));
+        }
+        for azolla in &contexts.left_out {
+            page.line(PLAIN, &format!("{} is tried again until it can work", azolla.id));
         }
         page.line(FAINT, "Ctrl-C ends it");
         Ok(page.show()?)

@@ -20,6 +20,8 @@ use crate::{
 pub(super) struct Progress {
     steps: Mutex<Vec<Step>>,
     told: Notify,
+    /// Whose steps they are.
+    contexts: Mutex<Vec<Arc<WorkerContext>>>,
 }
 
 struct Step {
@@ -61,12 +63,21 @@ impl Progress {
         }
     }
 
+    /// Takes note of an azolla that works.
+    pub(super) fn follow(&self, context: Arc<WorkerContext>) {
+        self.contexts.lock().unwrap_or_else(PoisonError::into_inner).push(context);
+    }
+
+    fn contexts(&self) -> Vec<Arc<WorkerContext>> {
+        self.contexts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Draws the line until the drawing is ended.
-    pub(super) fn draw(self: &Arc<Self>, contexts: &[Arc<WorkerContext>]) -> Drawing {
+    pub(super) fn draw(self: &Arc<Self>) -> Drawing {
         if !std::io::stderr().is_terminal() {
             return Drawing(None);
         }
-        let (progress, contexts) = (self.clone(), contexts.to_vec());
+        let progress = self.clone();
         Drawing(Some(tokio::spawn(async move {
             let mut tick = tokio::time::interval(REDRAWN_EVERY);
             loop {
@@ -79,7 +90,7 @@ impl Progress {
                             _ = tick.tick() => {}
                             () = progress.told.notified() => {}
                         }
-                        progress.forget(&over(&contexts, &progress.activities()).await);
+                        progress.forget(&over(&progress.contexts(), &progress.activities()).await);
                     }
                 }
             }

@@ -1,10 +1,13 @@
 //! `azolla triage`: what it lists, what holds it back, and what can be done with a note by hand (TF-1, TF-7, S-4, O-3).
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::{
     assert_clean, candidates, capture, captures, desk, documents, exported, office, pending, set_for_notes,
 };
+use crate::server::Server;
 
 #[test]
 fn tf1_notes_become_candidates_when_asked_and_by_a_run() {
@@ -166,6 +169,26 @@ fn s4_a_note_that_needed_nothing_is_told_explained_and_brought_back() {
     let told = world.azolla(&["explain", "cap-nothing"]).refused(3);
     assert!(told.contains("there is no such note: cap-nothing"), "{told}");
     assert_clean(&world);
+}
+
+#[test]
+fn up_takes_an_azolla_on_once_its_store_is_there() {
+    let world = office();
+    capture(&world, "Paint the fence");
+    let (store, kept) = (world.home().join("azollas/az-taskmgmt.sqlite"), world.path("kept"));
+    std::fs::rename(&store, &kept).unwrap();
+    let server = Server::start_with(&world, &["up", "--listen", "127.0.0.1:0"]);
+    assert!(server.said.contains("az-taskmgmt is tried again until it can work\n"), "{}", server.said);
+    std::fs::rename(&kept, &store).unwrap();
+    let begun = Instant::now();
+    while pending(&world).0 > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{}", world.log());
+    }
+    let log = world.log();
+    assert_eq!(log.matches("az-taskmgmt is left out: ").count(), 1, "{log}");
+    assert!(log.contains("az-taskmgmt is there now, and works\n"), "{log}");
+    drop(server);
+    assert_eq!(candidates(&world, &[]).len(), 1);
 }
 
 #[test]

@@ -3,6 +3,11 @@
 
 mod intake;
 
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
 use azolla_exchange_membrane::peers::Asked;
 use azolla_protocol::{
     AzollaId, JsonObject, Objective, ObjectiveStatus, ObjectiveType, PauseState, QueryId, QueryStatus,
@@ -11,7 +16,7 @@ use azolla_protocol::{
 use azolla_substrate::{ObjectiveFilter, SubstrateError};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use self::intake::Intake;
 use crate::{context::WorkerContext, flow::TaskMgmtFlow};
@@ -38,6 +43,27 @@ pub(crate) struct Heard<T> {
     pub(crate) remark: String,
     /// The artifacts, each its own and valid; empty unless it answered.
     pub(crate) found: Vec<T>,
+}
+
+/// What the other azollas said about their objectives when an orientation was made, for the Deadline Monitor, which asks
+/// the same: who does not answer is waited for once. In memory; without it, they are asked again.
+#[derive(Default)]
+pub struct Overheard(Mutex<Option<(Instant, Vec<Heard<Objective>>)>>);
+
+impl Overheard {
+    /// Deadlines are days; this long nothing changes about them.
+    const FRESH: Duration = Duration::from_secs(60);
+
+    /// Keeps what was heard just now.
+    pub(crate) fn keep(&self, heard: Vec<Heard<Objective>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), heard));
+    }
+
+    /// Returns what was heard a moment ago, once.
+    pub(crate) fn take(&self) -> Option<Vec<Heard<Objective>>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.filter(|(at, _)| at.elapsed() < Self::FRESH).map(|(_, heard)| heard)
+    }
 }
 
 /// Asks every azolla of the registry for its current pause_states.

@@ -14,7 +14,10 @@ use azolla_protocol::{
 use azolla_substrate::{Identity, StreamRoom, Substrate, SubstrateError, SubstrateRead};
 use tokio::{sync::watch, time::Instant};
 
-use crate::{checks::Check, flow::Flow, repo::RepositoryError, sandbox::SandboxSettings, spending::Ledger};
+use crate::{
+    asking::Overheard, checks::Check, flow::Flow, repo::RepositoryError, sandbox::SandboxSettings,
+    spending::Ledger,
+};
 
 /// The parts that the workers of one azolla work with.
 pub struct WorkerContext {
@@ -38,6 +41,8 @@ pub struct WorkerContext {
     pub stopping: watch::Receiver<bool>,
     /// When to look again at what failed in passing. In memory: the durable count is the store's (W-7).
     pub backoff: Backoff,
+    /// What the other azollas said a moment ago.
+    pub overheard: Overheard,
 }
 
 /// The configured limits of an azolla (PROTOCOL.md section 11).

@@ -14,10 +14,11 @@ pub mod repo;
 pub mod sandbox;
 pub mod snapshot;
 pub mod spending;
-mod triage;
+pub mod triage;
 pub mod verify;
 pub mod workers;
 
+pub use asking::Overheard;
 pub use context::{
     Activity, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext,
     WorkerError,

@@ -4,7 +4,7 @@
 
 use azolla_protocol::{
     Actor, BlockerId, BlockerKind, CommitId, EventId, IdSource, Objective, ObjectiveId, ObjectiveStep, RunId,
-    RunRecord, Validated, ValidationError, WorkOrderId,
+    Validated, ValidationError, WorkOrderId,
 };
 use azolla_substrate::{
     Commit, CommitOutcome, Identity, ObjectiveMark, StoredObjective, Substrate, SubstrateError,
@@ -219,14 +219,6 @@ impl Operator<'_> {
     /// Brings an archived objective back, as it was (S-o).
     pub async fn unarchive(&self, id: &ObjectiveId) -> Result<Objective, OperatorError> {
         self.change(id, |was, by| next::unarchive(&was.objective, by)).await
-    }
-
-    /// Returns the run record of the latest attempt, if it has come to its gate.
-    pub async fn latest_run(&self, id: &ObjectiveId) -> Result<Option<RunRecord>, OperatorError> {
-        let stored = self.stored(id).await?;
-        let Some(run_id) = latest_run_id(&stored) else { return Ok(None) };
-        let work_order_id = WorkOrderId::new(format!("wo-{}", run_id.body())).expect("the body of an id");
-        Ok(self.read().run_of(&work_order_id).await?)
     }
 
     /// The run that the operator has seen. Where the caller names none it is settled before the first try, so that a

@@ -1,13 +1,14 @@
 //! What the triage workers and the operator's steps have in common: which captures can be tried, which are under way, and
 //! what became of the attempts on one (W-2, TF-2, O-1).
 
+use azolla_exchange_membrane::gates::triage::content_of;
 use azolla_protocol::{
-    Actor, CaptureId, CaptureStatus, DiazotrophType, EventId, JournalStep, OutputBundle, RunRecord,
-    WorkOrderId,
+    Actor, CaptureId, CaptureStatus, DiazotrophType, EventId, GateResult, JournalEntry, JournalStep,
+    OutputBundle, RunRecord, WorkOrderId, content::TriageContent,
 };
 use azolla_substrate::{StoredCapture, SubstrateError, SubstrateRead};
 
-use crate::snapshot;
+use crate::{operator::CandidateRef, snapshot};
 
 /// Tells whether a capture can be triaged without the operator doing anything.
 pub(crate) fn is_eligible(stored: &StoredCapture, attempts_max: u64) -> bool {
@@ -37,9 +38,30 @@ pub(crate) async fn under_way(
 }
 
 /// An attempt on a capture that came to its gate.
-pub(crate) struct Attempted {
-    pub(crate) run: RunRecord,
-    pub(crate) output: OutputBundle,
+pub struct Attempted {
+    /// What the gate found.
+    pub run: RunRecord,
+    /// What it looked at.
+    pub output: OutputBundle,
+}
+
+impl Attempted {
+    /// Returns what a triage that passed says; none if it did not pass.
+    pub fn content(&self) -> Option<TriageContent> {
+        if self.run.gate_result == GateResult::Pass { content_of(&self.output).ok() } else { None }
+    }
+
+    /// Returns the candidates that came of a capture.
+    pub fn candidates_of(&self, id: &CaptureId) -> Vec<CandidateRef> {
+        let candidates = self.content().map(|content| content.candidates).unwrap_or_default();
+        let named = (0..).zip(candidates).filter(|(_, candidate)| candidate.capture_ids.contains(id));
+        named.map(|(index, _)| CandidateRef { output_id: self.output.output_id.clone(), index }).collect()
+    }
+}
+
+/// Returns the attempts on a capture that came to their gate, oldest first.
+pub async fn attempts_on(read: &dyn SubstrateRead, id: &CaptureId) -> Result<Vec<Attempted>, SubstrateError> {
+    attempted(read, &read.journal_of(id.as_str()).await?).await
 }
 
 /// Returns the attempts on a capture since the operator's last step on it, oldest first: those that have a run record.
@@ -50,8 +72,15 @@ pub(crate) async fn attempts_of(
 ) -> Result<Vec<Attempted>, SubstrateError> {
     let journal = read.journal_of(id.as_str()).await?;
     let since = journal.iter().rposition(|entry| entry.actor == Actor::Operator).map_or(0, |at| at + 1);
+    attempted(read, &journal[since..]).await
+}
+
+async fn attempted(
+    read: &dyn SubstrateRead,
+    journal: &[JournalEntry],
+) -> Result<Vec<Attempted>, SubstrateError> {
     let mut attempted = Vec::new();
-    for entry in journal[since..].iter().filter(|entry| entry.step == JournalStep::Attempt) {
+    for entry in journal.iter().filter(|entry| entry.step == JournalStep::Attempt) {
         let event_id = entry.detail.as_ref().and_then(|detail| detail.get("event_id")?.as_str());
         let Some(event_id) = event_id.and_then(|id| EventId::new(id).ok()) else { continue };
         let work_order_id = WorkOrderId::of(&event_id);

@@ -148,24 +148,18 @@ async fn pauses(
     target: &Identity,
     asked: PausesAsked,
 ) -> Result<Vec<JsonObject>, SubstrateError> {
-    if !asked.latest_only {
-        let filter = PauseFilter {
-            azolla_id: target.azolla_id.clone(),
-            objective_id: asked.objective_id,
-            reason: asked.reason,
-            since: asked.since,
-            limit: asked.limit,
-        };
-        return read.pause_states(&filter).await?.iter().map(document).collect();
-    }
-    // Those that nobody has acted on are few.
-    let current = read.current_pause_states().await?.into_iter().rev().filter(|pause| {
-        asked.objective_id.as_ref().is_none_or(|id| *id == pause.objective_id)
-            && asked.reason.is_none_or(|reason| reason == pause.reason)
-            && asked.since.is_none_or(|since| pause.created_at >= since)
-    });
-    let limit = usize::try_from(asked.limit).unwrap_or(usize::MAX);
-    current.take(limit).map(|pause| document(&pause)).collect()
+    let filter = PauseFilter {
+        azolla_id: target.azolla_id.clone(),
+        objective_id: asked.objective_id,
+        reason: asked.reason,
+        since: asked.since,
+        limit: asked.limit,
+    };
+    let found = match asked.latest_only {
+        true => read.current_pause_states_of(&filter).await?,
+        false => read.pause_states(&filter).await?,
+    };
+    found.iter().map(document).collect()
 }
 
 /// Returns objectives, oldest first.

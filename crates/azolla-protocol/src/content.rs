@@ -10,7 +10,7 @@ pub use manifest::{
     AzollaReport, ManifestAnswer, ManifestInput, ObjectiveBrief, manifest_answer_schema, numbered_actions,
 };
 pub use triage::{
-    Candidate, CaptureText, Confidence, NoAction, TargetAzolla, TriageContent, TriageInput,
+    ASKED_AGAIN, Candidate, CaptureText, Confidence, NoAction, TargetAzolla, TriageContent, TriageInput,
     triage_content_schema,
 };
 

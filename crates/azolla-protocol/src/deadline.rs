@@ -50,6 +50,11 @@ pub fn due_by(objective: &Objective) -> Option<Timestamp> {
     Some(begins.plus_ms(i64::try_from(DAY_MS).ok()?))
 }
 
+/// Tells whether a text is a day of the calendar, `YYYY-MM-DD`.
+pub fn is_day(text: &str) -> bool {
+    begins(text).is_some()
+}
+
 fn begins(day: &str) -> Option<Timestamp> {
     format!("{day}T00:00:00.000Z").parse().ok()
 }

@@ -18,7 +18,7 @@ pub mod timestamp;
 pub use artifacts::*;
 pub use blueprint::{AzollaType, Blueprint, Category, WorkerRole};
 pub use canonical::{NotCanonical, canonical};
-pub use deadline::{Deadlines, due_by, due_day};
+pub use deadline::{Deadlines, due_by, due_day, is_day};
 pub use lifecycle::*;
 pub use limits::{LIMITS, LeaseLength, Limit, OutOfRange, Unit};
 pub use names::UnknownName;

@@ -159,6 +159,13 @@ macro_rules! artifact_kinds {
     };
 }
 
+impl ArtifactKind {
+    /// Compiles the schema ahead of its first use, for whoever has something else to do meanwhile.
+    pub fn prepare(self) {
+        check::validator(self);
+    }
+}
+
 artifact_kinds! {
     /// An [`Objective`].
     Objective = "objective" for Objective,

@@ -101,6 +101,7 @@ store_columns! {
     SnoozeColumns { azolla_id: AzollaId, objective_id: azolla_protocol::ObjectiveId, until: Timestamp, }
     ManifestColumns { work_order_id: azolla_protocol::WorkOrderId, }
     CandidateColumns { output_id: azolla_protocol::OutputId, candidate_index: u64, }
+    ResolutionColumns { taken_back: bool, }
     JournalColumns { commit_id: Option<azolla_protocol::CommitId>, }
 }
 
@@ -189,7 +190,8 @@ const SECTIONS: &[(&str, &str, WriteLine)] = &[
         line(kind, "null", &CandidateColumns { output_id: row.parsed(0)?, candidate_index: row.number(1)? })
     }),
     ("candidate_resolution", tasks::sql::ALL_RESOLUTIONS, |kind, row| {
-        line(kind, &text(&rows::read_resolution(row)?)?, &())
+        let columns = ResolutionColumns { taken_back: row.number(6)? != 0 };
+        line(kind, &text(&rows::read_resolution(row)?)?, &columns)
     }),
     ("journal", sql::ALL_JOURNAL, |kind, row| {
         let commit_id = row.text_or_null(11)?.map(|_| row.parsed(11)).transpose()?;
@@ -395,7 +397,8 @@ fn load_statement(
             Statement::new(tasks::sql::LOAD_CANDIDATE, values)
         }
         "candidate_resolution" => {
-            let values = rows::resolution(&*document::<CandidateResolution>(line)?);
+            let columns: ResolutionColumns = columns(line)?;
+            let values = rows::resolution(&*document::<CandidateResolution>(line)?, columns.taken_back);
             Statement::new(tasks::sql::RESOLVE_CANDIDATE, values)
         }
         "journal" => {

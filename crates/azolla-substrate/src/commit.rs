@@ -1,10 +1,10 @@
 //! What one transaction writes, as a plain value.
 
 use azolla_protocol::{
-    Actor, AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CommitId, ContextSnapshot, Event,
-    EventId, GateEvidence, Objective, ObjectiveId, ObjectiveStatus, OutputBundle, OutputId, OwnerId,
-    PauseState, ProcessedReason, ResourceRef, RunRecord, SessionManifest, Timestamp, UsageRecord, Validated,
-    WorkOrderId, Workorder,
+    Actor, AzollaId, CandidateOutcome, CandidateResolution, CaptureBuffer, CaptureId, CommitId,
+    ContextSnapshot, Event, EventId, GateEvidence, Objective, ObjectiveId, ObjectiveStatus, OutputBundle,
+    OutputId, OwnerId, PauseState, ProcessedReason, ResourceRef, RunRecord, SessionManifest, Timestamp,
+    UsageRecord, Validated, WorkOrderId, Workorder,
     lifecycle::{ObjectiveStep, is_archived},
 };
 
@@ -118,6 +118,8 @@ pub enum Write {
         capture_id: CaptureId,
         /// The `updated_at` that it gets.
         at: Timestamp,
+        /// Why nothing comes of it, where its triage says so: the journal keeps it.
+        no_action: Option<String>,
     },
     /// One more triage attempt on a PENDING capture that is not held (W-2), by the Scheduler under an event's claim.
     CountAttempt {
@@ -221,13 +223,24 @@ pub enum Write {
         /// How many there are; a bundle with none does not wait.
         count: u64,
     },
-    /// What became of a triage candidate, which is no longer open (TF-8). PROMOTED is final, DISCARDED and DUPLICATE
-    /// can be taken back to DEFERRED, and DEFERRED can become anything.
+    /// What became of a triage candidate, which is no longer open (TF-8). PROMOTED, DISCARDED and DUPLICATE stand until
+    /// they are taken back, DEFERRED can become anything.
     ResolveCandidate {
         /// The outcome.
         resolution: Validated<CandidateResolution>,
         /// The azolla that a promotion goes to, which the journal keeps: the objective's id is the same in every one.
         target: Option<AzollaId>,
+    },
+    /// The operator takes back what became of a candidate, which is open again (TF-8). The journal keeps what it was.
+    ReopenCandidate {
+        /// The bundle.
+        output_id: OutputId,
+        /// The candidate.
+        candidate_index: u64,
+        /// The outcome that was read: it is compared.
+        outcome: CandidateOutcome,
+        /// Who takes it back.
+        by: String,
     },
     /// Nothing is written unless just as many other candidates of a bundle are open as were read, so that one of two
     /// that close the last two at once notices. Changes nothing itself.

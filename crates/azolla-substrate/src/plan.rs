@@ -160,7 +160,9 @@ impl Planner<'_> {
             Write::AdvanceObjective { was, step, next } => self.advance_objective(was, *step, next),
             Write::EditObjective { was, next } => self.edit_objective(was, next),
             Write::InsertCapture(capture) => self.insert_capture(capture),
-            Write::ProcessCapture { capture_id, at } => self.process_capture(capture_id, *at),
+            Write::ProcessCapture { capture_id, at, no_action } => {
+                self.process_capture(capture_id, *at, no_action.as_deref())
+            }
             Write::CountAttempt { capture_id, attempts } => self.count_attempt(capture_id, *attempts),
             Write::HoldCapture(capture_id) => self.hold_capture(capture_id),
             Write::RetryCapture { capture_id, attempts } => self.retry_capture(capture_id, *attempts),
@@ -231,6 +233,9 @@ impl Planner<'_> {
             Write::Snooze { azolla_id, objective_id, until } => self.snooze(azolla_id, objective_id, *until),
             Write::OpenCandidates { output_id, work_order_id, count } => {
                 self.open_candidates(output_id, work_order_id, *count)
+            }
+            Write::ReopenCandidate { output_id, candidate_index, outcome, by } => {
+                self.reopen_candidate((output_id, *candidate_index), *outcome, by)
             }
             Write::ResolveCandidate { resolution, target } => {
                 self.resolve_candidate(resolution, target.as_ref())

@@ -231,11 +231,6 @@ impl dyn SubstrateRead + '_ {
         self.one(sql::EVENT, id.as_str(), rows::read_event).await
     }
 
-    /// Tells whether there is an event with this id.
-    pub async fn event_exists(&self, id: &EventId) -> Result<bool, SubstrateError> {
-        Ok(!self.rows(Statement::new(sql::EVENT_EXISTS, [id.as_str().into()])).await?.is_empty())
-    }
-
     /// Returns unprocessed events of a type, oldest first (W-3).
     pub async fn unprocessed_events(
         &self,
@@ -337,6 +332,20 @@ impl dyn SubstrateRead + '_ {
     /// Returns the current pause_states of this azolla's objectives, oldest first.
     pub async fn current_pause_states(&self) -> Result<Vec<PauseState>, SubstrateError> {
         self.many(Statement::new(sql::CURRENT_PAUSES, []), rows::read_document).await
+    }
+
+    /// Returns those of the current pause_states that a filter leaves, newest first.
+    pub async fn current_pause_states_of(
+        &self,
+        filter: &PauseFilter,
+    ) -> Result<Vec<PauseState>, SubstrateError> {
+        let reason = filter.reason.map(|reason| reason.as_str()).into();
+        let (since, limit) = (filter.since.unwrap_or(Timestamp::MIN).into(), filter.limit.into());
+        let statement = match &filter.objective_id {
+            Some(id) => Statement::new(sql::CURRENT_PAUSE_OF, [id.as_str().into(), reason, since, limit]),
+            None => Statement::new(sql::CURRENT_PAUSES_LATEST, [reason, since, limit]),
+        };
+        self.many(statement, rows::read_document).await
     }
 
     /// Returns pause_states of this azolla's objectives, newest first, earlier ones included.

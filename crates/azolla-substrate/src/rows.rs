@@ -193,7 +193,7 @@ pub(crate) fn manifest(manifest: &Validated<SessionManifest>, work_order_id: &st
     ]
 }
 
-pub(crate) fn resolution(resolution: &CandidateResolution) -> [Cell; 6] {
+pub(crate) fn resolution(resolution: &CandidateResolution, taken_back: bool) -> [Cell; 7] {
     [
         resolution.output_id.as_str().into(),
         resolution.candidate_index.into(),
@@ -201,6 +201,7 @@ pub(crate) fn resolution(resolution: &CandidateResolution) -> [Cell; 6] {
         resolution.objective_id.as_ref().map(|id| id.as_str()).into(),
         resolution.resolved_by.as_str().into(),
         resolution.created_at.into(),
+        u64::from(taken_back).into(),
     ]
 }
 

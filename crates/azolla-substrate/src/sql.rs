@@ -296,7 +296,6 @@ pub(crate) const OBJECTIVES_AWAITING_EVENT: &str = concat!(
       ORDER BY updated_at, objective_id LIMIT $1"
 );
 
-pub(crate) const EVENT_EXISTS: &str = "SELECT 1 FROM event WHERE event_id = $1";
 pub(crate) const EVENT: &str = concat!("SELECT ", event_columns!(), " FROM event WHERE event_id = $1");
 
 pub(crate) const UNPROCESSED_EVENTS: &str = concat!(
@@ -343,6 +342,20 @@ pub(crate) const PAUSE: &str = "SELECT document FROM pause_state WHERE pause_key
 pub(crate) const CURRENT_PAUSES: &str = "
     SELECT pause_state.document FROM objective JOIN pause_state ON pause_state.pause_key = objective.pause_key
     WHERE objective.pause_key IS NOT NULL ORDER BY pause_state.created_at, pause_state.pause_key";
+
+/// Those of them that a filter leaves, newest first: as many as wait for the operator are looked at, through their index.
+pub(crate) const CURRENT_PAUSES_LATEST: &str = "
+    SELECT pause_state.document FROM objective JOIN pause_state ON pause_state.pause_key = objective.pause_key
+    WHERE objective.pause_key IS NOT NULL
+      AND (CAST($1 AS TEXT) IS NULL OR pause_state.reason = CAST($1 AS TEXT)) AND pause_state.created_at >= $2
+    ORDER BY pause_state.created_at DESC, pause_state.pause_key DESC LIMIT $3";
+
+/// The same of one objective, which has one at the most.
+pub(crate) const CURRENT_PAUSE_OF: &str = "
+    SELECT pause_state.document FROM objective JOIN pause_state ON pause_state.pause_key = objective.pause_key
+    WHERE objective.objective_id = $1 AND objective.pause_key IS NOT NULL
+      AND (CAST($2 AS TEXT) IS NULL OR pause_state.reason = CAST($2 AS TEXT)) AND pause_state.created_at >= $3
+    LIMIT $4";
 
 /// The newest pause_states of an azolla's own objectives, earlier ones included. No index leads here, so that a cycle
 /// does not write one: it reads all of them, and goes by `scan`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use azolla_control_plane::{
-    Flow, Settings, TaskMgmtFlow, Tick, WorkerContext, WorkerError,
+    Flow, Overheard, Settings, TaskMgmtFlow, Tick, WorkerContext, WorkerError,
     operator::Operator,
     workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, runner, scheduler},
 };
@@ -89,6 +89,7 @@ impl TaskWorld {
             watcher: Arc::new(|_| {}),
             stopping,
             backoff: Default::default(),
+            overheard: Overheard::default(),
         };
         Self { store, ctx, stop, triage, manifest, peers, targets }
     }
@@ -97,6 +98,7 @@ impl TaskWorld {
     pub fn as_another_owner(&mut self) {
         self.ctx.owner_id = OwnerId::from_body(&self.ctx.ids.body());
         self.ctx.backoff = Default::default();
+        self.ctx.overheard = Overheard::default();
     }
 
     /// Returns the operator's steps.

@@ -193,7 +193,11 @@ pub fn gating(
 
 /// What a PASS leads to: the captures PROCESSED, the candidates open (TF-7).
 pub fn passing(work_order_id: &WorkOrderId, captures: &[CaptureId], count: u64, at: Timestamp) -> Vec<Write> {
-    let process = |capture_id: &CaptureId| Write::ProcessCapture { capture_id: capture_id.clone(), at };
+    let process = |capture_id: &CaptureId| Write::ProcessCapture {
+        capture_id: capture_id.clone(),
+        at,
+        no_action: None,
+    };
     let mut writes: Vec<_> = captures.iter().map(process).collect();
     writes.push(Write::OpenCandidates {
         output_id: OutputId::of(work_order_id),
@@ -238,6 +242,11 @@ pub fn triage_bundle(
 /// The operator's write for an outcome.
 pub fn resolving(resolution: CandidateResolution) -> Write {
     Write::ResolveCandidate { resolution: valid(resolution), target: None }
+}
+
+/// The operator's write that takes an outcome back.
+pub fn reopening(output_id: &OutputId, candidate_index: u64, outcome: CandidateOutcome) -> Write {
+    Write::ReopenCandidate { output_id: output_id.clone(), candidate_index, outcome, by: "operator".into() }
 }
 
 /// What became of a candidate.

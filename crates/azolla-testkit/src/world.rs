@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azolla_control_plane::{
-    Flow, PatchFlow, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick, WorkerContext,
-    WorkerError,
+    Flow, Overheard, PatchFlow, RepositoryFile, RepositoryFileReader, RepositorySettings, Settings, Tick,
+    WorkerContext, WorkerError,
     operator::{NewObjective, Operator},
     repo::RepositoryError,
     spending::{Ledger, RunAccount},
@@ -74,6 +74,7 @@ impl World {
             watcher: Arc::new(|_| {}),
             stopping,
             backoff: Default::default(),
+            overheard: Overheard::default(),
         };
         Self { store, repository, ctx, stop, diazotroph }
     }

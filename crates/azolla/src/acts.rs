@@ -17,8 +17,9 @@ use azolla_substrate::{Identity, StoredObjective, Substrate, SubstrateRead, Syst
 
 pub(crate) use self::{
     allowed::{allowed, may_reword},
-    candidate::{CandidatePart, FoundCandidate, Listed, all_candidates, listed, open_candidates, outcome},
+    candidate::{CandidatePart, FoundCandidate, Listed, Triaged, all_triages, open_triages, outcome},
     name::Act,
+    note::find as find_capture,
     objective::{CANCELLED, Created, Edits, check_title, level},
     snooze::{Until, days},
 };

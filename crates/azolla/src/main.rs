@@ -12,6 +12,7 @@ mod home;
 mod http;
 mod ledger;
 mod mcp;
+mod memory;
 mod nearest;
 mod notify;
 mod peers;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         }
         Err(answer) => answer.exit(),
     };
+    memory::uncounted();
     let told = if arguments.asks_for_json() { Told::AsJsonToo } else { Told::InWords };
     let runtime = if arguments.works_in_parallel() {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()

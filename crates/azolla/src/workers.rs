@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 
 use anyhow::Context;
 use azolla_control_plane::{
-    Activity, Flow, PatchFlow, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings, Settings,
-    TaskMgmtFlow, WorkerContext, checks::Check, repo::RepositoryError, sandbox::SandboxSettings,
+    Activity, Flow, Overheard, PatchFlow, RepositoryFile as Judged, RepositoryFileReader, RepositorySettings,
+    Settings, TaskMgmtFlow, WorkerContext, checks::Check, repo::RepositoryError, sandbox::SandboxSettings,
     spending::Ledger,
 };
 use azolla_diazotroph::provider::{BuiltinProvider, CommandProvider};
@@ -56,6 +56,7 @@ pub(crate) async fn context(
         watcher,
         stopping,
         backoff: Default::default(),
+        overheard: Overheard::default(),
     })
 }
 

@@ -5,13 +5,17 @@ use std::{fmt, str::FromStr};
 use azolla_exchange_membrane::gates::triage::content_of;
 use azolla_protocol::{
     AzollaId, CandidateOutcome, CandidateResolution, DiazotrophType, GateResult, InvalidId, JournalEntry,
-    Objective, ObjectiveId, ObjectiveStatus, ObjectiveStep, OutputBundle, OutputId, Validated,
+    Objective, ObjectiveId, ObjectiveStatus, ObjectiveStep, ObjectiveType, OutputBundle, OutputId, Validated,
     content::Candidate, is_archived,
 };
 use azolla_substrate::{StoredObjective, SubstrateError, SubstrateRead, Write};
 use serde_json::{Value, json};
 
-use super::{Changes, NewObjective, Operator, OperatorError, TRIES_MAX, captures::refused, next};
+use super::{
+    Changes, NewObjective, Operator, OperatorError, TRIES_MAX,
+    captures::refused,
+    next::{self, By, Change},
+};
 
 /// What an objective gets where neither the candidate nor the operator says.
 const IMPORTANCE: u8 = 2;
@@ -84,9 +88,12 @@ impl Operator<'_> {
             Some(CandidateOutcome::Deferred) | None => {}
         }
         for other in promotion.elsewhere {
-            if let Some(stored) = other.objective(&id).await? {
+            // One that was undone stays there, archived, and counts for nothing.
+            if let Some(stored) = other.objective(&id).await?
+                && !is_undone(&stored.objective)
+            {
                 let azolla_id = &stored.objective.azolla_id;
-                let what = format!("an earlier promotion of {which} was cut off in {azolla_id}");
+                let what = format!("an earlier promotion of {which} is in {azolla_id}");
                 let hint = format!("azolla triage promote {which} --azolla {azolla_id}");
                 return Err(refused(what, Some(&hint)));
             }
@@ -118,35 +125,39 @@ impl Operator<'_> {
         of: &ObjectiveId,
         at: &dyn SubstrateRead,
     ) -> Result<(), OperatorError> {
-        if at.objective(of).await?.is_none() {
-            return Err(OperatorError::NotFound { what: format!("there is no objective {of}") });
+        match at.objective(of).await? {
+            None => return Err(OperatorError::NotFound { what: format!("there is no objective {of}") }),
+            Some(stored) if stored.objective.objective_type == ObjectiveType::Standing => {
+                let what = format!("{of} is the standing objective: nothing is a duplicate of it");
+                return Err(refused(what, Some("azolla objective list")));
+            }
+            Some(_) => {}
         }
         self.settle(which, CandidateOutcome::Duplicate, Some(of)).await
     }
 
-    /// Takes back what was done with a candidate: DISCARDED and DUPLICATE become DEFERRED; an objective that was promoted
-    /// from it is archived while it is NEW. `targets` is the operator at every azolla of this machine that takes tickets.
+    /// Takes back what was done with a candidate, which is open again, as after its triage. An objective that was promoted
+    /// from it is archived before, while it is NEW: cut off in between, the same step again completes it. `targets` is the
+    /// operator at every azolla of this machine that takes tickets.
     pub async fn undo(&self, which: &CandidateRef, targets: &[Operator<'_>]) -> Result<(), OperatorError> {
-        let found = self.candidate(which).await?;
-        match found.outcome() {
-            None | Some(CandidateOutcome::Deferred) => {
+        for _ in 0..TRIES_MAX {
+            let found = self.candidate(which).await?;
+            let Some(outcome) = found.outcome() else {
                 let what = format!("candidate {which} is open: there is nothing to undo");
-                Err(refused(what, Some(&format!("azolla triage promote {which}"))))
+                return Err(refused(what, Some(&format!("azolla triage promote {which}"))));
+            };
+            if outcome == CandidateOutcome::Promoted {
+                archive_promoted(&promoted_id(which)?, targets).await?;
             }
-            Some(CandidateOutcome::Discarded | CandidateOutcome::Duplicate) => {
-                self.resolve(which, &found, CandidateOutcome::Deferred, None).await
-            }
-            Some(CandidateOutcome::Promoted) => {
-                let id = promoted_id(which)?;
-                for target in targets {
-                    if let Some(stored) = target.read().objective(&id).await? {
-                        return undo_promotion(which, target, &stored).await;
-                    }
-                }
-                let what = format!("objective {id} is in no azolla of this machine");
-                Err(OperatorError::NotFound { what })
+            let (output_id, candidate_index) = (which.output_id.clone(), which.index);
+            let by = self.who.to_owned();
+            let write = Write::ReopenCandidate { output_id, candidate_index, outcome, by };
+            match self.commit(write).await {
+                Err(SubstrateError::Changed { .. }) => {}
+                done => return Ok(done?),
             }
         }
+        Err(kept_changing(which))
     }
 
     /// Records an outcome that is not PROMOTED, unless another one is recorded.
@@ -213,7 +224,7 @@ impl Operator<'_> {
                 done => return Ok(done?),
             }
         }
-        Err(refused(format!("candidate {which} kept changing"), Some("azolla triage")))
+        Err(kept_changing(which))
     }
 
     /// Counts the other candidates of the bundle that are not resolved.
@@ -257,7 +268,7 @@ impl Operator<'_> {
         }
     }
 
-    /// A candidate that is PROMOTED: its objective is brought back if that was undone.
+    /// A candidate that is PROMOTED: its objective is brought back if it was archived by hand.
     async fn promoted_before(
         &self,
         which: &CandidateRef,
@@ -271,7 +282,7 @@ impl Operator<'_> {
             return Err(refused(what, Some(&show)));
         };
         let objective = &stored.objective;
-        if is_archived(objective) && objective.status == ObjectiveStatus::New {
+        if is_undone(objective) {
             self.bring_back(&stored, promotion).await?;
             return Ok(id);
         }
@@ -290,11 +301,11 @@ impl Operator<'_> {
         if objective.status != ObjectiveStatus::New {
             return Ok(());
         }
+        let (id, edits) = (&objective.objective_id, &promotion.edits);
         if is_archived(objective) {
-            target.unarchive(&objective.objective_id).await?;
-        }
-        if promotion.edits != Changes::default() {
-            target.edit(&objective.objective_id, promotion.edits.clone()).await?;
+            target.change(id, |was, by| next::bring_back(&was.objective, edits, by)).await?;
+        } else if *edits != Changes::default() {
+            target.edit(id, edits.clone()).await?;
         }
         Ok(())
     }
@@ -387,22 +398,41 @@ fn new_objective(candidate: &Candidate, promotion: &Promotion<'_>) -> NewObjecti
     }
 }
 
-async fn undo_promotion(
-    which: &CandidateRef,
-    target: &Operator<'_>,
-    stored: &StoredObjective,
-) -> Result<(), OperatorError> {
-    let Objective { objective_id: id, status, .. } = &stored.objective;
-    if is_archived(&stored.objective) {
-        let what = format!("the promotion of {which} is undone: objective {id} is archived");
-        return Err(refused(what, Some(&format!("azolla triage promote {which}"))));
+/// Archives the objective that a candidate became, wherever it is, unless it is archived.
+async fn archive_promoted(id: &ObjectiveId, targets: &[Operator<'_>]) -> Result<(), OperatorError> {
+    let mut is_there = false;
+    for target in targets {
+        if target.read().objective(id).await?.is_some() {
+            is_there = true;
+            target.change(id, |was, by| archived_while_new(&was.objective, by)).await?;
+        }
+    }
+    if is_there {
+        return Ok(());
+    }
+    Err(OperatorError::NotFound { what: format!("objective {id} is in no azolla of this machine") })
+}
+
+fn archived_while_new(was: &Objective, by: &By<'_>) -> Result<Change, OperatorError> {
+    let Objective { objective_id: id, status, .. } = was;
+    if is_undone(was) {
+        return Ok(Change::Nothing);
     }
     if *status != ObjectiveStatus::New {
         let what = format!("objective {id} is {status}; undo needs NEW");
         let verb = if *status == ObjectiveStatus::Todo { "withdraw" } else { "show" };
         return Err(refused(what, Some(&format!("azolla objective {verb} {id}"))));
     }
-    target.archive(id).await.map(drop)
+    next::archive(was, by)
+}
+
+/// Tells whether an objective is what an undone promotion leaves: archived before anybody approved it.
+fn is_undone(objective: &Objective) -> bool {
+    is_archived(objective) && objective.status == ObjectiveStatus::New
+}
+
+fn kept_changing(which: &CandidateRef) -> OperatorError {
+    refused(format!("candidate {which} kept changing"), Some("azolla triage"))
 }
 
 fn promoted_id(which: &CandidateRef) -> Result<ObjectiveId, OperatorError> {

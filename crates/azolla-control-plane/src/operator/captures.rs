@@ -1,7 +1,9 @@
 //! The operator's notes: the one door for captures, and what can be done with one by hand (TF-7, S-4).
 
-use azolla_protocol::{Actor, CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, OutputId, Validated};
-use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, Write};
+use azolla_protocol::{
+    Actor, CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, OutputId, Validated, content::ASKED_AGAIN,
+};
+use azolla_substrate::{StoredCapture, SubstrateError, Write};
 
 use super::{Operator, OperatorError, TRIES_MAX};
 use crate::triage;
@@ -49,16 +51,45 @@ impl Operator<'_> {
         Err(refused("no fresh id was found for the note", None))
     }
 
-    /// Lets a capture be triaged again: it is no longer held, and its attempts begin anew (W-2).
-    pub async fn retry_capture(&self, id: &CaptureId) -> Result<(), OperatorError> {
+    /// Lets a capture be triaged again: it is no longer held, and its attempts begin anew (W-2). One that is PROCESSED stays
+    /// so (S-4): if nothing came of it, its text is stored once more, and the new capture is returned.
+    pub async fn retry_capture(&self, id: &CaptureId) -> Result<CaptureId, OperatorError> {
         let stored = self.stored_capture(id).await?;
         if stored.capture.status == CaptureStatus::Processed {
-            return Err(refused(
-                format!("capture {id} is PROCESSED; retry needs PENDING"),
-                Some("azolla triage"),
-            ));
+            return self.capture_again(&stored.capture).await;
         }
-        self.retry_all(std::slice::from_ref(id)).await.map(drop)
+        self.retry_all(std::slice::from_ref(id)).await.map(|_| id.clone())
+    }
+
+    /// Stores the text of a capture that came to nothing once more, under an id that derives from it: asked for twice, it is
+    /// there once.
+    async fn capture_again(&self, was: &CaptureBuffer) -> Result<CaptureId, OperatorError> {
+        let id = &was.capture_id;
+        let explain = format!("azolla explain {id}");
+        for triaged in triage::attempts_on(self.read(), id).await? {
+            if let Some(candidate) = triaged.candidates_of(id).first() {
+                let what = format!("capture {id} is PROCESSED: candidate {candidate} came of it");
+                return Err(refused(what, Some(&explain)));
+            }
+        }
+        let again = CaptureId::new(format!("cap-{}-again", id.body()))
+            .map_err(|_| refused(format!("{id} was asked for too often"), Some("azolla capture TEXT")))?;
+        let now = self.read().now().await?;
+        let capture = CaptureBuffer {
+            capture_id: again.clone(),
+            source_label: label_of(&format!("{ASKED_AGAIN}{id}")),
+            status: CaptureStatus::Pending,
+            created_at: now,
+            updated_at: now,
+            ..was.clone()
+        };
+        match self.commit(Write::InsertCapture(Validated::new(capture)?)).await {
+            Err(taken) if taken.is_refused_by("A-2") => {
+                let what = format!("capture {id} was asked for again before, as {again}");
+                Err(refused(what, Some(&format!("azolla explain {again}"))))
+            }
+            done => Ok(done.map(|()| again)?),
+        }
     }
 
     /// Lets the captures of a triage be triaged again, those that are PENDING, and returns them.
@@ -84,21 +115,17 @@ impl Operator<'_> {
 
     /// Lets every capture that is held be triaged again, and returns them.
     pub async fn retry_held(&self) -> Result<Vec<CaptureId>, OperatorError> {
-        const PAGE: u64 = 50;
-        let mut held = Vec::new();
-        let mut filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: PAGE };
+        /// As many as one commit takes well.
+        const AT_ONCE_MAX: u64 = 200;
+        let mut retried = Vec::new();
         loop {
-            let page = self.read().captures(&filter).await?;
-            let Some(last) = page.last() else { break };
-            filter.after = Some(last.capture.capture_id.clone());
-            held.extend(
-                page.into_iter().filter(|stored| stored.held).map(|stored| stored.capture.capture_id),
-            );
+            // What is retried is no longer held.
+            let held = self.read().held_captures(AT_ONCE_MAX).await?;
+            if held.is_empty() {
+                return Ok(retried);
+            }
+            retried.extend(self.retry_all(&held).await?);
         }
-        if held.is_empty() {
-            return Ok(held);
-        }
-        self.retry_all(&held).await
     }
 
     /// Takes a capture out of triage by hand, with the reason (S-4).
@@ -115,7 +142,7 @@ impl Operator<'_> {
                 return Err(refused(what, Some("azolla triage")));
             }
             let at = self.read().now().await?;
-            let mut writes = vec![Write::ProcessCapture { capture_id: id.clone(), at }];
+            let mut writes = vec![Write::ProcessCapture { capture_id: id.clone(), at, no_action: None }];
             // The pause_state that asked for it is over with it.
             writes.extend(self.end_pause_about(std::slice::from_ref(id)).await?);
             match self.commit_all(writes, Some(reason)).await {

@@ -281,13 +281,26 @@ pub(super) fn archive(was: &Objective, by: &By<'_>) -> Next {
 
 /// S-o, and back.
 pub(super) fn unarchive(was: &Objective, by: &By<'_>) -> Next {
+    Ok(Change::Step(ObjectiveStep::Unarchive, unarchived(was, by)?))
+}
+
+/// S-o, and back, with what the operator says now: nothing comes back that could not be edited so.
+pub(super) fn bring_back(was: &Objective, changes: &Changes, by: &By<'_>) -> Next {
+    let next = edited(&*unarchived(was, by)?, changes)?;
+    if approved_part(&next) != approved_part(was) {
+        names_are_safe(&next)?;
+    }
+    Ok(Change::Step(ObjectiveStep::Unarchive, Box::new(next)))
+}
+
+fn unarchived(was: &Objective, by: &By<'_>) -> Result<Box<Objective>, OperatorError> {
     if !is_archived(was) {
         return refused(format!("objective {} is not archived", was.objective_id), None);
     }
     reached(was, "unarchive", ObjectiveStep::Unarchive)?;
     let mut next = changed(was, by);
     next.metadata.remove("archived_at");
-    Ok(Change::Step(ObjectiveStep::Unarchive, next))
+    Ok(next)
 }
 
 /// Starts a step of the table: where it leads, and when.

@@ -6,15 +6,16 @@ use azolla_substrate::{Commit, Write};
 
 use crate::context::{Tick, WorkerContext, WorkerError};
 
-/// How many captures a tick emits for: they come with their texts, and the next tick goes on.
+/// How many captures a tick emits for; the next tick goes on.
 const CAPTURES: u64 = 50;
 
 /// Emits what is missing. A capture whose event cannot be stored does not stop the ones behind it (W-3).
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut tick = Tick::Idle;
     let mut fault = None;
-    for (stored, entry) in ctx.read().captures_awaiting_event(ctx.settings.attempts_max, CAPTURES).await? {
-        match emit(ctx, &stored.capture.capture_id, entry).await {
+    for (capture_id, entry) in ctx.read().captures_awaiting_event(ctx.settings.attempts_max, CAPTURES).await?
+    {
+        match emit(ctx, &capture_id, entry).await {
             Ok(true) => tick = Tick::Advanced,
             Ok(false) => {}
             Err(error) if error.is_of_one_resource() => fault = fault.or(Some(error)),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use azolla_protocol::{Actor, Deadlines, Objective, Timestamp, WorkerRole};
+use azolla_protocol::{Actor, Deadlines, EventType, Objective, ResourceRef, Timestamp, WorkerRole};
 use azolla_substrate::{Commit, PauseKey, Write};
 
 use crate::{
@@ -21,7 +21,7 @@ const OVERDUE_MAX: usize = 200;
 /// One look, when it is time for one. A run that ends when idle does not wait for the next.
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let Flow::TaskMgmt(flow) = &ctx.flow else { return Ok(Tick::Idle) };
-    if !ctx.backoff.is_due(WorkerRole::DeadlineMonitor, EVERY) {
+    if !is_due(ctx) || is_asked_soon(ctx, flow).await? {
         return Ok(Tick::Idle);
     }
     let Some(looked) = ctx.unless_stopping(look(ctx, flow)).await else { return Ok(Tick::Idle) };
@@ -30,12 +30,37 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     Ok(tick)
 }
 
+/// Tells whether it is time for a look.
+pub(super) fn is_due(ctx: &WorkerContext) -> bool {
+    ctx.settings.roles.contains(&WorkerRole::DeadlineMonitor)
+        && ctx.backoff.is_due(WorkerRole::DeadlineMonitor, EVERY)
+}
+
+/// Tells whether an orientation is about to ask everybody the same: then its answers serve both. One that waits for
+/// something else than a place in the work stream is not waited for.
+async fn is_asked_soon(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<bool, WorkerError> {
+    const ONE: u64 = 1;
+    if !ctx.settings.roles.contains(&WorkerRole::ManifestScheduler)
+        || ctx.ledger.waits(flow.manifest.provider()).is_some()
+    {
+        return Ok(false);
+    }
+    let requests = ctx.read().unprocessed_events(EventType::ManifestRequested, ONE).await?;
+    Ok(requests.iter().any(|request| {
+        request.claim_count == 0 && ctx.backoff.wait(&ResourceRef::from(&request.event.event_id)).is_none()
+    }))
+}
+
 async fn look(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tick, WorkerError> {
     // Also those whose urgency has no deadline: a day that they are due is one.
     const EVERY_URGENCY: u8 = 4;
     let asked_at = ctx.read().now().await?;
     let mut objectives = asking::own_objectives(ctx, EVERY_URGENCY).await?;
-    for heard in asking::objectives(ctx, flow, EVERY_URGENCY, asked_at).await {
+    let heard = match ctx.overheard.take() {
+        Some(heard) => heard,
+        None => asking::objectives(ctx, flow, EVERY_URGENCY, asked_at).await,
+    };
+    for heard in heard {
         // Whoever did not answer is named elsewhere; what did come counts (M-4).
         objectives.extend(heard.found);
     }

@@ -9,13 +9,13 @@ use azolla_control_plane::{
 };
 use azolla_protocol::{
     Actor, AzollaId, Deadlines, JournalEntry, ObjectiveId, ObjectiveStatus, ObjectiveType, PauseReason,
-    Timestamp,
+    Timestamp, WorkerRole,
 };
 use azolla_substrate::{JournalCursor, Write, verify};
 use azolla_testkit::{Backend, PeerAnswer, TaskWorld};
 use serde_json::json;
 
-use crate::manifest::{SHORT, holds, objective};
+use crate::manifest::{SHORT, holds, objective, request};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -45,6 +45,39 @@ async fn pointed_at(world: &TaskWorld) -> Vec<String> {
 
 fn key(azolla: &str, id: &str, at: Timestamp) -> String {
     format!("deadline:{azolla}:{id}:{at}")
+}
+
+/// M-4: an orientation and the Deadline Monitor ask once for both, so an azolla that never answers is waited for once.
+#[tokio::test]
+async fn m4_who_never_answers_is_waited_for_once_for_orientation_and_deadlines() {
+    const QUESTIONS: usize = 5;
+    let mut world = world(Backend::Sqlite).await;
+    let late = world.store.now().await.plus_ms(-9 * DAY_MS);
+    world.peers.register("az-app", holds(&[], &[objective("az-app", "obj-late", 1, late)]));
+    world.peers.register("az-gone", PeerAnswer::Hangs);
+    request(&world, "evt-1").await;
+    assert_eq!(world.deadline_monitor().await, Tick::Idle, "everybody is about to be asked");
+    assert_eq!(world.peers.asked().len(), 0);
+    assert_eq!(world.manifest_scheduler().await, Tick::Advanced);
+    assert_eq!(world.peers.asked().len(), 2 * QUESTIONS);
+    assert_eq!(world.deadline_monitor().await, Tick::Advanced);
+    assert_eq!(world.peers.asked().len(), 2 * QUESTIONS, "nobody is asked again");
+    assert_eq!(pointed_at(&world).await, [key("az-app", "obj-late", late.plus_ms(DAY_MS))]);
+    // Without an orientation it asks by itself.
+    look(&mut world).await;
+    assert_eq!(world.peers.asked().len(), 2 * QUESTIONS + 2 * (QUESTIONS - 1));
+}
+
+/// 7.4: an orientation that is made on another machine, or by nobody, does not keep deadlines from being looked at.
+#[tokio::test]
+async fn a_request_that_nobody_answers_here_holds_no_deadline_up() {
+    let mut world = world(Backend::Sqlite).await;
+    let late = world.store.now().await.plus_ms(-9 * DAY_MS);
+    world.peers.register("az-app", holds(&[], &[objective("az-app", "obj-late", 1, late)]));
+    request(&world, "evt-1").await;
+    world.ctx.settings.roles.retain(|role| *role != WorkerRole::ManifestScheduler);
+    assert_eq!(look(&mut world).await, Tick::Advanced);
+    assert_eq!(pointed_at(&world).await.len(), 1);
 }
 
 async fn an_overdue_objective_is_pointed_at_once(backend: Backend) {

@@ -6,9 +6,9 @@ mod property;
 
 use azolla_diazotroph::provider::BuiltinProvider;
 use azolla_protocol::{
-    Allowance, AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest,
-    Reservation, Spending, Usage, Withheld,
-    content::{TriageContent, TriageInput, write_data},
+    Allowance, AnswerForm, CaptureId, Diazotroph, FailureKind, Generation, GenerationOutcome,
+    GenerationRequest, Reservation, Spending, Usage, Withheld,
+    content::{CaptureText, TriageContent, TriageInput, write_data},
 };
 use serde_json::json;
 
@@ -62,6 +62,39 @@ fn b3_builtin_costs_nothing() {
     let generation = generate(&prompt(&TriageInput { now, captures: Vec::new(), azollas: Vec::new() }));
     assert_eq!((generation.usage, generation.sandbox_mode), (Usage::default(), None));
     assert!(matches!(generation.outcome, GenerationOutcome::Text(_)));
+}
+
+/// TF-5: what needs nothing by its words is a candidate all the same once somebody asks for it again.
+#[test]
+fn tf5_a_note_that_is_asked_for_again_is_a_candidate() {
+    let now = "2026-11-16T10:00:00.000Z".parse().unwrap();
+    let of = |label: &str, text: &str| {
+        let capture = CaptureText {
+            capture_id: CaptureId::new("cap-a-again").unwrap(),
+            source_label: label.to_owned(),
+            created_at: now,
+            text: text.to_owned(),
+            bytes_left_out: 0,
+        };
+        triage(&TriageInput { now, captures: vec![capture], azollas: Vec::new() })
+    };
+    for (text, title) in [
+        ("thanks!", "thanks"),
+        ("https://example.org/a", "example.org"),
+        ("FYI the printer is green", "printer"),
+        ("- [x] done\n- [x] done too", "done"),
+        ("…!?", "Look at the note"),
+        ("\u{1}\u{2}\u{3}\u{4}", "Look at the note"),
+    ] {
+        let content = of("cli", text);
+        assert_eq!((content.candidates.len(), content.no_action.len()), (0, 1), "{text:?}");
+        let content = of("again:cap-a", text);
+        assert_eq!((content.candidates.len(), content.no_action.len()), (1, 0), "{text:?}");
+        let candidate = &content.candidates[0];
+        assert!(candidate.title.to_lowercase().contains(&title.to_lowercase()), "{text:?}: {candidate:?}");
+        assert!(!candidate.acceptance_criteria.trim().is_empty(), "{text:?}");
+        assert!(content.notes.starts_with("cap-a-again was asked for again."), "{}", content.notes);
+    }
 }
 
 /// TF-5, MF-5: it does triage and orientation, and says so where it is given anything else.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use azolla_protocol::{
     CaptureId, DocumentSchema, OutputBundle, OutputId, RunnerStatus, Validated, Workorder,
     content::{TriageContent, triage_content_schema},
+    is_day,
 };
 
 use serde_json::Value;
@@ -130,7 +131,7 @@ fn answers(workorder: &Workorder, batch: &[CaptureId], bundle: &OutputBundle) ->
     Ok(())
 }
 
-/// There is an entry, and every candidate says what to do and how to tell that it is done.
+/// There is an entry, and every candidate says what to do and how to tell that it is done; a day that it names exists.
 fn has_words(content: &TriageContent) -> Result<(), Failure> {
     if content.candidates.is_empty() && content.no_action.is_empty() {
         return fail("there is neither a candidate nor a capture that needs no action");
@@ -142,6 +143,9 @@ fn has_words(content: &TriageContent) -> Result<(), Failure> {
             if text.trim().is_empty() {
                 return fail(format!("candidate {number} has no {what}"));
             }
+        }
+        if let Some(day) = candidate.due.as_ref().filter(|day| !is_day(day)) {
+            return fail(format!("candidate {number} is due on {day}, which is no day"));
         }
     }
     Ok(())

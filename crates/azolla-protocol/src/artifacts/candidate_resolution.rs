@@ -26,7 +26,7 @@ pub struct CandidateResolution {
 named_enum! {
     /// What became of a triage candidate.
     pub enum CandidateOutcome {
-        /// It became an objective. Final.
+        /// It became an objective. The operator can take that back until the objective is approved.
         Promoted = "PROMOTED",
         /// It was set aside. The operator can take that back.
         Discarded = "DISCARDED",
@@ -38,12 +38,11 @@ named_enum! {
 }
 
 impl CandidateOutcome {
-    /// Tells whether this outcome can give way to `next`: PROMOTED never, DEFERRED to any, the others to DEFERRED.
-    pub const fn may_become(self, next: Self) -> bool {
+    /// Tells whether no other outcome follows unless this one is taken back: all but DEFERRED are recorded once.
+    pub const fn is_final(self) -> bool {
         match self {
-            Self::Promoted => false,
-            Self::Deferred => true,
-            Self::Discarded | Self::Duplicate => matches!(next, Self::Deferred),
+            Self::Promoted | Self::Discarded | Self::Duplicate => true,
+            Self::Deferred => false,
         }
     }
 }

@@ -115,6 +115,8 @@ named_enum! {
         Hold = "HOLD",
         /// The operator asked for further attempts on a capture.
         Retry = "RETRY",
+        /// The operator took back what became of a candidate.
+        Undo = "UNDO",
     }
 }
 

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::{AzollaId, AzollaType, CaptureId, Timestamp, names::named_enum};
 
+/// How the label of a note begins that needed nothing by its triage, and that the operator asked for again.
+pub const ASKED_AGAIN: &str = "again:";
+
 /// What a triage snapshot carries as data (TF-3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -12,15 +12,19 @@ use super::{ArtifactKind, ValidationError, read};
 use crate::Timestamp;
 use crate::excerpt::excerpt;
 
-/// Checks `document` against the schema of `kind`, which is compiled at its first use.
+/// Checks `document` against the schema of `kind`.
 pub(super) fn check(kind: ArtifactKind, document: &Value) -> Result<(), ValidationError> {
-    static COMPILED: [OnceLock<Validator>; ArtifactKind::ALL.len()] =
-        [const { OnceLock::new() }; ArtifactKind::ALL.len()];
-    let validator = COMPILED[kind as usize].get_or_init(|| compile(kind));
-    validator.validate(document).map_err(|error| {
+    validator(kind).validate(document).map_err(|error| {
         let (field, rule) = explain(&error);
         ValidationError { artifact: kind, field, rule }
     })
+}
+
+/// Returns the schema of `kind`, which is compiled at its first use.
+pub(super) fn validator(kind: ArtifactKind) -> &'static Validator {
+    static COMPILED: [OnceLock<Validator>; ArtifactKind::ALL.len()] =
+        [const { OnceLock::new() }; ArtifactKind::ALL.len()];
+    COMPILED[kind as usize].get_or_init(|| compile(kind))
 }
 
 /// A schema that is no artifact's, such as that of an answer; it may refer to those of artifacts.

@@ -243,7 +243,7 @@ CREATE TABLE session_manifest (
 );
 CREATE INDEX manifest_latest ON session_manifest (created_at, manifest_id);
 
--- One is open until it is resolved, in whatever way (O-3), and is never opened again.
+-- One is open unless a resolution of it stands (O-3).
 CREATE TABLE candidate (
     output_id       TEXT COLLATE "C" NOT NULL
                     CONSTRAINT "candidate.output_id A-3" REFERENCES output_bundle (output_id),
@@ -260,11 +260,13 @@ CREATE TABLE candidate_resolution (
     objective_id    TEXT COLLATE "C",
     resolved_by     TEXT NOT NULL,
     created_at      TEXT COLLATE "C" NOT NULL,
+
+    -- Whether the operator took it back: the candidate is open then, and the next outcome takes this one's place.
+    taken_back      BIGINT NOT NULL CHECK (taken_back IN (0, 1)),
     CONSTRAINT "candidate_resolution.outcome TF-8" PRIMARY KEY (output_id, candidate_index),
     CONSTRAINT "candidate_resolution.output_id A-3" FOREIGN KEY (output_id, candidate_index)
         REFERENCES candidate (output_id, candidate_index)
 );
-CREATE INDEX candidate_promoted ON candidate_resolution (objective_id) WHERE outcome = 'PROMOTED';
 
 CREATE TABLE claim_record (
     resource_type    TEXT COLLATE "C" NOT NULL CHECK (resource_type IN ('EVENT', 'WORKORDER')),
@@ -535,10 +537,10 @@ CREATE TRIGGER candidate_insert BEFORE INSERT ON candidate FOR EACH ROW EXECUTE 
 
 CREATE FUNCTION candidate_closed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR OLD.open <> 1 OR NEW.open <> 0
-       OR NOT EXISTS (SELECT 1 FROM candidate_resolution
-                      WHERE output_id = OLD.output_id AND candidate_index = OLD.candidate_index) THEN
-        PERFORM azolla_refuse('candidate.open O-3', 'is closed once, by its resolution');
+    IF NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR NEW.open = OLD.open
+       OR NEW.open = (SELECT COUNT(*) FROM candidate_resolution
+                      WHERE output_id = OLD.output_id AND candidate_index = OLD.candidate_index AND taken_back = 0) THEN
+        PERFORM azolla_refuse('candidate.open O-3', 'changes with its resolution');
     END IF;
     RETURN NEW;
 END $$;
@@ -546,17 +548,19 @@ CREATE TRIGGER candidate_update BEFORE UPDATE ON candidate FOR EACH ROW EXECUTE 
 
 CREATE FUNCTION candidate_resolved() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE candidate SET open = 0
-    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open = 1;
+    UPDATE candidate SET open = NEW.taken_back
+    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open <> NEW.taken_back;
     RETURN NULL;
 END $$;
-CREATE TRIGGER candidate_resolution_closes AFTER INSERT ON candidate_resolution
+CREATE TRIGGER candidate_resolution_closes AFTER INSERT OR UPDATE ON candidate_resolution
     FOR EACH ROW EXECUTE FUNCTION candidate_resolved();
 
--- PROMOTED is final. DISCARDED and DUPLICATE can be taken back, to DEFERRED only, which is not final.
+-- PROMOTED, DISCARDED and DUPLICATE are recorded once, DEFERRED is not final, and each can be taken back as it stands.
 CREATE TRIGGER candidate_resolution_once BEFORE UPDATE ON candidate_resolution FOR EACH ROW
-    WHEN (OLD.outcome = 'PROMOTED' OR (OLD.outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')
-          OR NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index)
+    WHEN (NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR CASE NEW.taken_back
+          WHEN 0 THEN OLD.outcome <> 'DEFERRED' AND OLD.taken_back = 0
+          ELSE OLD.taken_back = 1 OR NEW.outcome <> OLD.outcome OR NEW.objective_id IS DISTINCT FROM OLD.objective_id
+               OR NEW.resolved_by <> OLD.resolved_by OR NEW.created_at <> OLD.created_at END)
     EXECUTE FUNCTION azolla_never('candidate_resolution.outcome TF-8', 'is recorded already');
 
 CREATE TRIGGER snooze_fixed BEFORE UPDATE ON snooze FOR EACH ROW

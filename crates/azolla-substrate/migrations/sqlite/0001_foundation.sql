@@ -227,8 +227,7 @@ CREATE TABLE session_manifest (
 ) STRICT;
 CREATE INDEX manifest_latest ON session_manifest (created_at, manifest_id);
 
--- The candidates of the triage bundles that passed their gate. One is open until it is resolved, in whatever way
--- (O-3), and is never opened again.
+-- The candidates of the triage bundles that passed their gate. One is open unless a resolution of it stands (O-3).
 CREATE TABLE candidate (
     output_id       TEXT NOT NULL REFERENCES output_bundle (output_id),
     candidate_index INTEGER NOT NULL CHECK (candidate_index >= 0),
@@ -244,10 +243,12 @@ CREATE TABLE candidate_resolution (
     objective_id    TEXT,
     resolved_by     TEXT NOT NULL,
     created_at      TEXT NOT NULL,
+
+    -- Whether the operator took it back: the candidate is open then, and the next outcome takes this one's place.
+    taken_back      INTEGER NOT NULL CHECK (taken_back IN (0, 1)),
     PRIMARY KEY (output_id, candidate_index),
     FOREIGN KEY (output_id, candidate_index) REFERENCES candidate (output_id, candidate_index)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX candidate_promoted ON candidate_resolution (objective_id) WHERE outcome = 'PROMOTED';
 
 CREATE TABLE claim_record (
     resource_type    TEXT NOT NULL CHECK (resource_type IN ('EVENT', 'WORKORDER')),
@@ -592,33 +593,40 @@ BEGIN
     SELECT RAISE(ABORT, 'candidate.open O-3 is 1 until it is resolved') WHERE NEW.open <> 1;
 END;
 CREATE TRIGGER candidate_update BEFORE UPDATE ON candidate
-WHEN NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR OLD.open <> 1 OR NEW.open <> 0
-     OR NOT EXISTS (SELECT 1 FROM candidate_resolution
-                    WHERE output_id = OLD.output_id AND candidate_index = OLD.candidate_index)
-BEGIN SELECT RAISE(ABORT, 'candidate.open O-3 is closed once, by its resolution'); END;
+WHEN NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR NEW.open = OLD.open
+     OR NEW.open = (SELECT COUNT(*) FROM candidate_resolution
+                    WHERE output_id = OLD.output_id AND candidate_index = OLD.candidate_index AND taken_back = 0)
+BEGIN SELECT RAISE(ABORT, 'candidate.open O-3 changes with its resolution'); END;
 CREATE TRIGGER candidate_delete BEFORE DELETE ON candidate
 BEGIN SELECT RAISE(ABORT, 'candidate.candidate_index A-2 is never deleted'); END;
 
--- PROMOTED is final. DISCARDED and DUPLICATE can be taken back, to DEFERRED only, which is not final.
+-- PROMOTED, DISCARDED and DUPLICATE are recorded once, DEFERRED is not final, and each can be taken back as it stands.
 CREATE TRIGGER candidate_resolution_insert BEFORE INSERT ON candidate_resolution
 BEGIN
     SELECT RAISE(ABORT, 'candidate_resolution.outcome TF-8 is recorded already')
         WHERE EXISTS (SELECT 1 FROM candidate_resolution
                       WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index
-                        AND (outcome = 'PROMOTED' OR (outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')));
+                        AND (NEW.taken_back = 1 OR (outcome <> 'DEFERRED' AND taken_back = 0)));
     SELECT RAISE(ABORT, 'candidate_resolution.output_id A-3 has no such candidate')
         WHERE NOT EXISTS (SELECT 1 FROM candidate
                           WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index);
 END;
 CREATE TRIGGER candidate_resolution_closes AFTER INSERT ON candidate_resolution
 BEGIN
-    UPDATE candidate SET open = 0
-    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open = 1;
+    UPDATE candidate SET open = NEW.taken_back
+    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open <> NEW.taken_back;
 END;
 CREATE TRIGGER candidate_resolution_update BEFORE UPDATE ON candidate_resolution
-WHEN OLD.outcome = 'PROMOTED' OR (OLD.outcome <> 'DEFERRED' AND NEW.outcome <> 'DEFERRED')
-     OR NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index
+WHEN NEW.output_id <> OLD.output_id OR NEW.candidate_index <> OLD.candidate_index OR CASE NEW.taken_back
+     WHEN 0 THEN OLD.outcome <> 'DEFERRED' AND OLD.taken_back = 0
+     ELSE OLD.taken_back = 1 OR NEW.outcome <> OLD.outcome OR NEW.objective_id IS NOT OLD.objective_id
+          OR NEW.resolved_by <> OLD.resolved_by OR NEW.created_at <> OLD.created_at END
 BEGIN SELECT RAISE(ABORT, 'candidate_resolution.outcome TF-8 is recorded already'); END;
+CREATE TRIGGER candidate_resolution_reopens AFTER UPDATE ON candidate_resolution
+BEGIN
+    UPDATE candidate SET open = NEW.taken_back
+    WHERE output_id = NEW.output_id AND candidate_index = NEW.candidate_index AND open <> NEW.taken_back;
+END;
 CREATE TRIGGER candidate_resolution_delete BEFORE DELETE ON candidate_resolution
 BEGIN SELECT RAISE(ABORT, 'candidate_resolution.outcome A-2 is never deleted'); END;
 

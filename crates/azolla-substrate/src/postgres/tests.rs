@@ -93,10 +93,11 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::CAPTURES_PENDING, &["''", "10"], &["capture_pending"]),
     (tasks::COUNT_PENDING, &[], &["capture_pending"]),
     (tasks::COUNT_HELD, &[], &["capture_held"]),
+    (tasks::HELD_CAPTURES, &["10"], &["capture_held"]),
+    (tasks::HAS_PENDING_CAPTURE, &["2"], &["capture_pending"]),
     (tasks::COUNT_OPEN_CANDIDATES, &[], &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["10"], &["candidate_open", "output_bundle.output_id A-1"]),
     (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),
-    (tasks::RESOLUTION_OF_OBJECTIVE, &["'obj-1'"], &["candidate_promoted"]),
     (tasks::LATEST_MANIFEST_EVENT, &[], &["event_manifest"]),
     (tasks::MANIFEST_EVENT_BEFORE, &["'2026-11-01T08:00:00.000Z'", "'evt-1'"], &["event_manifest"]),
     (tasks::LATEST_DEADLINE, &["'az-x'", "'obj-1'"], &["pause_deadline"]),
@@ -106,6 +107,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),
     (shared::OBJECTIVES_WAITING, &["10"], &["objective_waiting"]),
     (shared::CURRENT_PAUSES, &[], &["objective_paused"]),
+    (shared::CURRENT_PAUSES_LATEST, &["NULL", "''", "10"], &["objective_paused"]),
     (
         shared::CHECK_REVIEW_LIMIT,
         &["3"],
@@ -166,7 +168,7 @@ const HISTORY: &str = "
     INSERT INTO run_record SELECT 'run-' || n, 'wo-' || n, 'obj-' || n, 'out-' || n, 'PASS', 'x', '{}'
     FROM generate_series(1, 5000) AS n;
     INSERT INTO candidate SELECT 'out-' || n, 0, 0 FROM generate_series(1, 5000) AS n;
-    INSERT INTO candidate_resolution SELECT 'out-' || n, 0, 'DISCARDED', NULL, 'x', 'x' FROM generate_series(1, 5000) AS n;
+    INSERT INTO candidate_resolution SELECT 'out-' || n, 0, 'DISCARDED', NULL, 'x', 'x', 0 FROM generate_series(1, 5000) AS n;
     INSERT INTO capture_buffer SELECT 'cap-' || n, 'az-x', 'x', 'x', 'PROCESSED', 'x', 'x', 1, 0, 0
     FROM generate_series(1, 5000) AS n;
     INSERT INTO pause_state SELECT 'workorder:wo-' || n, 'obj-' || n, 'az-x', 'RUN_COMPLETE', 'x', '{}', 'wo-' || n,

@@ -18,7 +18,10 @@ use azolla_protocol::{
     Actor, Clock, JournalEntry, JournalStep, LeaseLength, OwnerId, ResourceRef, ResourceType, Timestamp,
 };
 use rusqlite::Connection;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::{mpsc, watch},
+};
 
 pub use read_only::SqliteReader;
 
@@ -65,7 +68,7 @@ impl SqliteSubstrate {
         clock: Arc<dyn Clock>,
         migrations: &'static [Migration],
     ) -> Result<Self, SubstrateError> {
-        let opened = tokio::task::spawn_blocking(move || {
+        let open = move || {
             let now = JobTime::default();
             let (connection, identity) = open_file(&path, &opening, &now, &*clock, migrations)?;
             let (changes, _) = watch::channel(0);
@@ -73,8 +76,15 @@ impl SqliteSubstrate {
             let writer = Writer::start(connection, version, now, clock.clone(), changes.clone())
                 .map_err(|error| SubstrateError::Unavailable(error.into()))?;
             Ok(Self { identity, clock, changes, readers: Readers::new(path), writer })
-        });
-        opened.await.map_err(|error| SubstrateError::Unavailable(error.into()))?
+        };
+        match Handle::current().runtime_flavor() {
+            // A command that does one thing at a time: nobody waits, and another thread would only have to wake up.
+            RuntimeFlavor::CurrentThread => open(),
+            _ => {
+                let opened = tokio::task::spawn_blocking(open).await;
+                opened.map_err(|error| SubstrateError::Unavailable(error.into()))?
+            }
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The writes of task management, as statements.
 
 use azolla_protocol::{
-    Actor, AzollaId, CandidateResolution, CaptureBuffer, CaptureId, EventId, JournalStep, ObjectiveId,
-    OutputId, ResourceType, SessionManifest, Timestamp, Validated, WorkOrderId,
+    Actor, AzollaId, CandidateOutcome, CandidateResolution, CaptureBuffer, CaptureId, EventId, JournalStep,
+    ObjectiveId, OutputId, ResourceType, SessionManifest, Timestamp, Validated, WorkOrderId,
 };
 
 use super::sql;
@@ -31,6 +31,7 @@ impl Planner<'_> {
         &mut self,
         capture_id: &CaptureId,
         at: Timestamp,
+        no_action: Option<&str>,
     ) -> Result<(), SubstrateError> {
         match (self.commit.actor, self.claimed()) {
             (Actor::Operator, _) | (Actor::Gate, Some(ResourceType::Workorder)) => {}
@@ -42,9 +43,11 @@ impl Planner<'_> {
         }
         let values = [at.into(), capture_id.as_str().into()];
         self.push("capture_buffer", Statement::new(sql::PROCESS_CAPTURE, values), CHANGED);
-        self.note(JournalStep::Process, "capture_buffer", capture_id.as_str())
-            .from("PENDING")
-            .to("PROCESSED");
+        let row = self.note(JournalStep::Process, "capture_buffer", capture_id.as_str());
+        row.from("PENDING").to("PROCESSED");
+        if let Some(reason) = no_action {
+            row.detail("no_action", reason);
+        }
         Ok(())
     }
 
@@ -179,7 +182,7 @@ impl Planner<'_> {
         if self.commit.actor != Actor::Operator {
             return Err(malformed("only the operator resolves a candidate"));
         }
-        let statement = Statement::new(sql::RESOLVE_CANDIDATE, rows::resolution(resolution));
+        let statement = Statement::new(sql::RESOLVE_CANDIDATE, rows::resolution(resolution, false));
         self.push("candidate_resolution", statement, Expect::Any);
         let id = format!("{}#{}", resolution.output_id, resolution.candidate_index);
         // What is taken back is no longer in its row: the journal alone keeps it.
@@ -191,6 +194,24 @@ impl Planner<'_> {
         if let Some(azolla_id) = target {
             row.detail("target", azolla_id.as_str());
         }
+        Ok(())
+    }
+
+    pub(crate) fn reopen_candidate(
+        &mut self,
+        (output_id, candidate_index): (&OutputId, u64),
+        outcome: CandidateOutcome,
+        by: &str,
+    ) -> Result<(), SubstrateError> {
+        if self.commit.actor != Actor::Operator {
+            return Err(malformed("only the operator takes back what became of a candidate"));
+        }
+        // Under the lock of the work stream, which the open ones count into (O-3).
+        self.push("azolla", Statement::new(LOCK_STREAM, []), CHANGED);
+        let values = [output_id.as_str().into(), candidate_index.into(), outcome.as_str().into()];
+        self.push("candidate_resolution", Statement::new(sql::REOPEN_CANDIDATE, values), CHANGED);
+        let id = format!("{output_id}#{candidate_index}");
+        self.note(JournalStep::Undo, "candidate_resolution", &id).from(outcome).detail("resolved_by", by);
         Ok(())
     }
 

@@ -107,6 +107,11 @@ impl dyn SubstrateRead + '_ {
         found.first().ok_or_else(|| SubstrateError::corrupt("no count"))?.number(0)
     }
 
+    /// Returns captures that are held, oldest first: their ids alone.
+    pub async fn held_captures(&self, limit: u64) -> Result<Vec<CaptureId>, SubstrateError> {
+        self.many(Statement::new(sql::HELD_CAPTURES, [limit.into()]), |row| row.parsed(0)).await
+    }
+
     /// Returns how many candidates wait for the operator (O-3).
     pub async fn count_open_candidates(&self) -> Result<u64, SubstrateError> {
         let found = self.rows(Statement::new(sql::COUNT_OPEN_CANDIDATES, [])).await?;
@@ -130,15 +135,20 @@ impl dyn SubstrateRead + '_ {
         self.many(Statement::new(sql::FRESH_CAPTURES, [limit.into()]), rows::read_capture).await
     }
 
+    /// Tells whether `pending_captures` has any.
+    pub async fn has_pending_capture(&self, attempts_max: u64) -> Result<bool, SubstrateError> {
+        Ok(!self.rows(Statement::new(sql::HAS_PENDING_CAPTURE, [attempts_max.into()])).await?.is_empty())
+    }
+
     /// Returns the captures that an event has to be emitted for, oldest first, each with the entry number of that event
     /// (W-2): those of `pending_captures` that have no unprocessed one and are in no triage that still runs.
     pub async fn captures_awaiting_event(
         &self,
         attempts_max: u64,
         limit: u64,
-    ) -> Result<Vec<(StoredCapture, u64)>, SubstrateError> {
+    ) -> Result<Vec<(CaptureId, u64)>, SubstrateError> {
         let values = [attempts_max.into(), limit.into()];
-        let read = |row: &Row| Ok((rows::read_capture(row)?, row.number(10)?));
+        let read = |row: &Row| Ok((row.parsed(0)?, row.number(1)?));
         self.many(Statement::new(sql::CAPTURES_AWAITING_EVENT, values), read).await
     }
 
@@ -205,15 +215,7 @@ impl dyn SubstrateRead + '_ {
         Ok(found)
     }
 
-    /// Returns the resolution that an objective was promoted by, if it came from a candidate (TF-8).
-    pub async fn resolution_of_objective(
-        &self,
-        id: &ObjectiveId,
-    ) -> Result<Option<CandidateResolution>, SubstrateError> {
-        self.one(sql::RESOLUTION_OF_OBJECTIVE, id.as_str(), rows::read_resolution).await
-    }
-
-    /// Returns what became of the candidates of a triage output.
+    /// Returns what became of the candidates of a triage output: the resolutions that stand.
     pub async fn resolutions_of(&self, id: &OutputId) -> Result<Vec<CandidateResolution>, SubstrateError> {
         let statement = Statement::new(sql::RESOLUTIONS_OF_OUTPUT, [id.as_str().into()]);
         self.many(statement, rows::read_resolution).await

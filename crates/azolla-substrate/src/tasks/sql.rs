@@ -54,13 +54,19 @@ pub(crate) const OPEN_CANDIDATES: &str = "
         UNION ALL SELECT position + 1, count FROM numbered WHERE position + 1 < count)
     SELECT CAST($2 AS TEXT), position, 1 FROM numbered";
 
-/// A DEFERRED row gives way to any later outcome, and others but PROMOTED to a DEFERRED one: triggers refuse the
-/// rest, and close the candidate.
+/// What is DEFERRED or was taken back gives way to any later outcome: triggers refuse the rest, and close the candidate.
 pub(crate) const RESOLVE_CANDIDATE: &str = "
-    INSERT INTO candidate_resolution (output_id, candidate_index, outcome, objective_id, resolved_by, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO candidate_resolution (output_id, candidate_index, outcome, objective_id, resolved_by, created_at,
+        taken_back)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)
     ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome,
-        objective_id = excluded.objective_id, resolved_by = excluded.resolved_by, created_at = excluded.created_at";
+        objective_id = excluded.objective_id, resolved_by = excluded.resolved_by, created_at = excluded.created_at,
+        taken_back = excluded.taken_back";
+
+/// The row stays as it was recorded until the next outcome; a trigger opens the candidate.
+pub(crate) const REOPEN_CANDIDATE: &str = "
+    UPDATE candidate_resolution SET taken_back = 1
+    WHERE output_id = $1 AND candidate_index = $2 AND outcome = $3 AND taken_back = 0";
 
 pub(crate) const CHECK_OTHERS_OPEN: &str = "
     SELECT 1 WHERE (SELECT COUNT(*) FROM candidate
@@ -99,6 +105,9 @@ pub(crate) const PENDING_CAPTURES: &str = concat!(
       ORDER BY created_at, capture_id LIMIT $2"
 );
 
+pub(crate) const HAS_PENDING_CAPTURE: &str = "
+    SELECT 1 FROM capture_buffer WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1 LIMIT 1";
+
 pub(crate) const FRESH_CAPTURES: &str = concat!(
     "SELECT ",
     capture_columns!(),
@@ -110,19 +119,16 @@ pub(crate) const FRESH_CAPTURES: &str = concat!(
 /// That is not its attempts plus one: an event can have been answered with a batch that its capture was not in. While
 /// a triage runs, what it was tried with waits for its end. (Asked as NOT EXISTS, PostgreSQL would go through the index
 /// of all triage workorders.)
-pub(crate) const CAPTURES_AWAITING_EVENT: &str = concat!(
-    "SELECT ",
-    capture_columns!(),
-    ", COALESCE((SELECT MAX(entry) FROM event WHERE type = 'CAPTURE_READY'
-                 AND resource_id = capture_buffer.capture_id), 0) + 1
-      FROM capture_buffer
-      WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
-        AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY' AND processed = 0
-                        AND resource_id = capture_buffer.capture_id)
-        AND (attempts = attempts_before OR 'TRIAGE_DIAZOTROPH' NOT IN
-             (SELECT diazotroph_type FROM workorder WHERE stream_slot IS NOT NULL))
-      ORDER BY created_at, capture_id LIMIT $2"
-);
+pub(crate) const CAPTURES_AWAITING_EVENT: &str = "
+    SELECT capture_id, COALESCE((SELECT MAX(entry) FROM event WHERE type = 'CAPTURE_READY'
+                                 AND resource_id = capture_buffer.capture_id), 0) + 1
+    FROM capture_buffer
+    WHERE status = 'PENDING' AND held = 0 AND attempts - attempts_before < $1
+      AND NOT EXISTS (SELECT 1 FROM event WHERE type = 'CAPTURE_READY' AND processed = 0
+                      AND resource_id = capture_buffer.capture_id)
+      AND (attempts = attempts_before OR 'TRIAGE_DIAZOTROPH' NOT IN
+           (SELECT diazotroph_type FROM workorder WHERE stream_slot IS NOT NULL))
+    ORDER BY created_at, capture_id LIMIT $2";
 
 /// A page of captures before a key, the newest first.
 pub(crate) const CAPTURES: &str = concat!(
@@ -145,13 +151,16 @@ pub(crate) const COUNT_OPEN_CANDIDATES: &str = "SELECT COUNT(*) FROM candidate W
 
 pub(crate) const COUNT_PENDING: &str = "SELECT COUNT(*) FROM capture_buffer WHERE status = 'PENDING'";
 
+pub(crate) const HELD_CAPTURES: &str =
+    "SELECT capture_id FROM capture_buffer WHERE held = 1 ORDER BY capture_id LIMIT $1";
+
 /// A capture that is held is PENDING.
 pub(crate) const COUNT_HELD: &str = "SELECT COUNT(*) FROM capture_buffer WHERE held = 1";
 
 pub(crate) const RESOLUTIONS_OF_OUTPUT: &str = concat!(
     "SELECT ",
     resolution_columns!(),
-    " FROM candidate_resolution WHERE output_id = $1 ORDER BY candidate_index"
+    " FROM candidate_resolution WHERE output_id = $1 AND taken_back = 0 ORDER BY candidate_index"
 );
 
 /// The triage outputs that wait, oldest first (O-3).
@@ -175,12 +184,6 @@ pub(crate) const TRIAGE_OUTPUTS: &str = "
       AND (workorder.created_at, workorder.work_order_id) <
         (COALESCE((SELECT before.created_at FROM workorder AS before WHERE before.work_order_id = $1), '~'), $1)
     ORDER BY workorder.created_at DESC, workorder.work_order_id DESC LIMIT $2";
-
-pub(crate) const RESOLUTION_OF_OBJECTIVE: &str = concat!(
-    "SELECT ",
-    resolution_columns!(),
-    " FROM candidate_resolution WHERE outcome = 'PROMOTED' AND objective_id = $1"
-);
 
 pub(crate) const MANIFEST: &str = "SELECT document FROM session_manifest WHERE manifest_id = $1";
 pub(crate) const MANIFESTS: &str =
@@ -221,7 +224,7 @@ pub(crate) const DEADLINES: &str = "
 pub(crate) const ALL_SNOOZES: &str =
     "SELECT azolla_id, objective_id, until FROM snooze ORDER BY azolla_id, objective_id";
 
-/// Open ones and resolved ones alike: the resolutions that follow close theirs again.
+/// Open ones and resolved ones alike: the resolutions that follow close theirs again, unless they were taken back.
 pub(crate) const ALL_CANDIDATES: &str =
     "SELECT output_id, candidate_index, open FROM candidate ORDER BY output_id, candidate_index";
 
@@ -231,7 +234,7 @@ pub(crate) const ALL_MANIFESTS: &str = "SELECT document, manifest_id, work_order
 pub(crate) const ALL_RESOLUTIONS: &str = concat!(
     "SELECT ",
     resolution_columns!(),
-    " FROM candidate_resolution ORDER BY output_id, candidate_index"
+    ", taken_back FROM candidate_resolution ORDER BY output_id, candidate_index"
 );
 
 // Import only.
@@ -248,7 +251,8 @@ pub(crate) const CANDIDATE_OF_NOTHING: &str = "
           AND workorder.diazotroph_type = 'TRIAGE_DIAZOTROPH')";
 pub(crate) const CANDIDATE_OPEN_OTHERWISE: &str = "
     SELECT output_id FROM candidate WHERE open = (SELECT COUNT(*) FROM candidate_resolution AS resolved
-        WHERE resolved.output_id = candidate.output_id AND resolved.candidate_index = candidate.candidate_index)";
+        WHERE resolved.output_id = candidate.output_id AND resolved.candidate_index = candidate.candidate_index
+          AND resolved.taken_back = 0)";
 
 pub(crate) const MANIFEST_OF_NOTHING: &str = "
     SELECT manifest_id FROM session_manifest WHERE NOT EXISTS

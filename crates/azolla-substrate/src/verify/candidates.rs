@@ -49,7 +49,22 @@ impl Candidates {
         };
         let from = self.outcomes.insert(id.clone(), to)?;
         let what = at(entry, &format!("went from {from} to {to}"));
-        (!from.may_become(to)).then(|| finding(8, id, what))
+        from.is_final().then(|| finding(8, id, what))
+    }
+
+    /// The operator took back what became of a candidate.
+    pub(super) fn reopened(&mut self, entry: &JournalEntry) -> Option<Finding> {
+        let id = &entry.resource_id;
+        let from: Option<CandidateOutcome> = entry.from_status.as_deref().and_then(|from| from.parse().ok());
+        let was = self.outcomes.remove(id);
+        if let Some((output, index)) = id.rsplit_once('#')
+            && let (Some(opened), Ok(index)) = (self.outputs.get_mut(output), index.parse())
+        {
+            opened.resolved.remove(&index);
+        }
+        let is_sound = was.is_some() && was == from && entry.actor == Actor::Operator;
+        (!is_sound)
+            .then(|| finding(8, id, at(entry, &format!("was taken back from {from:?}, it was {was:?}"))))
     }
 
     /// Compares the end of the journal with what is stored.

@@ -321,7 +321,9 @@ impl Documents {
     fn resolution(&mut self, row: &Row) -> Result<(), SubstrateError> {
         let resolution = rows::read_resolution(row)?;
         let id = format!("{}#{}", resolution.output_id, resolution.candidate_index);
-        self.outcomes.insert(id, resolution.outcome);
+        if row.number(6)? == 0 {
+            self.outcomes.insert(id, resolution.outcome);
+        }
         built(resolution)
     }
 

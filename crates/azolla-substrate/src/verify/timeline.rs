@@ -68,6 +68,9 @@ impl Timeline {
             (JournalStep::Insert, "candidate_resolution") => {
                 self.findings.extend(self.candidates.resolved(entry));
             }
+            (JournalStep::Undo, "candidate_resolution") => {
+                self.findings.extend(self.candidates.reopened(entry));
+            }
             _ => {}
         }
     }

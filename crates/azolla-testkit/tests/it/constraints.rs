@@ -54,7 +54,10 @@ const TABLES: &[(&str, &str)] = &[
     ("snooze", "azolla_id, objective_id, until"),
     ("session_manifest", "manifest_id, azolla_id, created_at, document, work_order_id"),
     ("candidate", "output_id, candidate_index, open"),
-    ("candidate_resolution", "output_id, candidate_index, outcome, objective_id, resolved_by, created_at"),
+    (
+        "candidate_resolution",
+        "output_id, candidate_index, outcome, objective_id, resolved_by, created_at, taken_back",
+    ),
     (
         "claim_record",
         "resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version, granted_at, \

@@ -222,7 +222,9 @@ async fn captures(world: &TestStore) -> [CaptureId; 3] {
         };
         world.done(Actor::Operator, Write::InsertCapture(valid(capture))).await;
     }
-    world.done(Actor::Operator, Write::ProcessCapture { capture_id: ids[1].clone(), at: now }).await;
+    world
+        .done(Actor::Operator, Write::ProcessCapture { capture_id: ids[1].clone(), at: now, no_action: None })
+        .await;
     attempted(world, &ids[2], 1).await;
     ids
 }
@@ -238,18 +240,25 @@ async fn triaged(world: &TestStore, standing: &ObjectiveId, captures: &[CaptureI
     .await;
     let batch = &captures[..1];
     let bundle =
-        triage::triage_bundle(&work_order_id, standing, batch, OUTCOMES.len() + 1, world.now().await);
+        triage::triage_bundle(&work_order_id, standing, batch, OUTCOMES.len() + 2, world.now().await);
     run_standing(world, bundle).await;
-    let count = OUTCOMES.len() as u64 + 1;
+    let count = OUTCOMES.len() as u64 + 2;
     let passing = triage::passing(&work_order_id, batch, count, world.now().await);
     gate_standing(world, &work_order_id, standing, passing).await;
     let output_id = OutputId::of(&work_order_id);
     for (candidate_index, outcomes) in (0..).zip(OUTCOMES) {
-        for outcome in *outcomes {
+        for (at, outcome) in outcomes.iter().enumerate() {
             let resolution = triage::resolution(&output_id, candidate_index, *outcome, world.now().await);
             world.done(Actor::Operator, triage::resolving(resolution)).await;
+            if outcome.is_final() && at + 1 < outcomes.len() {
+                world.done(Actor::Operator, triage::reopening(&output_id, candidate_index, *outcome)).await;
+            }
         }
     }
+    let (reopened, outcome) = (OUTCOMES.len() as u64, CandidateOutcome::Promoted);
+    let resolution = triage::resolution(&output_id, reopened, outcome, world.now().await);
+    world.done(Actor::Operator, triage::resolving(resolution)).await;
+    world.done(Actor::Operator, triage::reopening(&output_id, reopened, outcome)).await;
     work_order_id
 }
 
@@ -283,14 +292,15 @@ async fn held(world: &TestStore, capture_id: &CaptureId) {
     committed(world, commit.claiming((&event_id).into(), world.ids.owner_id())).await;
 }
 
-/// What became of the candidates, one after another, some of it taken back. One more stays open.
+/// What became of the candidates, one after another, each taken back before the next. After them comes
+/// one that is open again, and one that stays open.
 const OUTCOMES: &[&[CandidateOutcome]] = &[
     &[CandidateOutcome::Promoted],
     &[CandidateOutcome::Discarded],
     &[CandidateOutcome::Deferred],
     &[CandidateOutcome::Duplicate],
     &[CandidateOutcome::Duplicate, CandidateOutcome::Deferred, CandidateOutcome::Discarded],
-    &[CandidateOutcome::Discarded, CandidateOutcome::Deferred, CandidateOutcome::Promoted],
+    &[CandidateOutcome::Promoted, CandidateOutcome::Discarded, CandidateOutcome::Promoted],
 ];
 
 async fn manifest(world: &TestStore, standing: &ObjectiveId) -> WorkOrderId {

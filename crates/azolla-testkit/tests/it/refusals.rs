@@ -184,8 +184,8 @@ on_both_backends! {
         let count = |attempts| Write::CountAttempt { capture_id: id.clone(), attempts };
         for attempt in 1..=2 {
             let waiting = world.read().captures_awaiting_event(5, 10).await.unwrap();
-            let attempts: Vec<_> = waiting.iter().map(|(waiting, entry)| (waiting.attempts, *entry)).collect();
-            assert_eq!(attempts, [(attempt - 1, attempt)]);
+            assert_eq!(waiting, [(id.clone(), attempt)]);
+            assert_eq!(world.read().capture(&id).await.unwrap().unwrap().attempts, attempt - 1);
             let event_id = cycle.emitted(&id, attempt).await;
             let reason = ProcessedReason::NoPendingCaptures;
             let commit = Commit::new(world.ids.commit_id(), Actor::Scheduler)
@@ -196,7 +196,7 @@ on_both_backends! {
             assert_eq!(world.read().capture(&id).await.unwrap().unwrap().attempts, attempt);
         }
         assert_eq!(world.read().pending_captures(2, 10).await.unwrap(), []);
-        let process = || Write::ProcessCapture { capture_id: id.clone(), at };
+        let process = || Write::ProcessCapture { capture_id: id.clone(), at, no_action: None };
         let error = refused(&world, Actor::Operator, None, [process(), process()]).await;
         assert!(matches!(error, SubstrateError::Changed { artifact: "capture_buffer" }), "{error:?}");
         let event_id = cycle.emitted(&id, 3).await;

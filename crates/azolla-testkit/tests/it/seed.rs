@@ -58,7 +58,12 @@ pub(crate) async fn full(world: &TestStore) -> Full {
         world.done(Actor::Client, Write::InsertCapture(valid(capture.clone()))).await;
     }
     let (pending, processed) = (pending.capture_id, processed.capture_id);
-    world.done(Actor::Operator, Write::ProcessCapture { capture_id: processed.clone(), at: now }).await;
+    world
+        .done(
+            Actor::Operator,
+            Write::ProcessCapture { capture_id: processed.clone(), at: now, no_action: None },
+        )
+        .await;
     let pending_event = EventId::for_attempt(&pending, 1).unwrap();
     let ready = event(pending_event.clone(), EventType::CaptureReady, pending.as_str(), now);
     world.done(Actor::CaptureReadiness, Write::EmitEvent { event: valid(ready), entry: Some(1) }).await;

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr, sync::Arc};
 use anyhow::Context;
 use azolla_control_plane::operator::{CandidateRef, Changes, Operator, OperatorError, Promotion};
 use azolla_protocol::{
-    AzollaId, AzollaType, CandidateOutcome, CandidateResolution, OutputBundle, OutputId,
-    content::{Candidate, TriageContent},
+    AzollaId, AzollaType, CandidateOutcome, CandidateResolution, OutputBundle, OutputId, Timestamp,
+    content::{Candidate, NoAction, TriageContent},
 };
 use azolla_substrate::{Identity, Substrate, SubstrateRead, TriageOutput};
 
@@ -69,6 +69,12 @@ impl CandidatePart {
                 id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
             })
     }
+
+    /// Returns those of several triages that it can mean.
+    fn among(&self, triages: Vec<Triaged>) -> Vec<Listed> {
+        let all = triages.into_iter().flat_map(|triaged| triaged.candidates);
+        all.filter(|listed| self.is_of(listed)).collect()
+    }
 }
 
 /// A candidate, with what became of it.
@@ -99,16 +105,34 @@ pub(crate) fn outcome(resolution: &CandidateResolution) -> String {
     }
 }
 
-/// Takes an output apart.
-pub(crate) fn listed(found: TriageOutput) -> impl Iterator<Item = Listed> {
-    let TriageOutput { output: bundle, resolutions } = found;
-    let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
-    let candidates = content.map(|content| content.candidates).unwrap_or_default();
-    (0..).zip(candidates).map(move |(index, candidate)| Listed {
-        id: CandidateRef { output_id: bundle.output_id.clone(), index },
-        candidate,
-        resolution: resolutions.iter().find(|resolution| resolution.candidate_index == index).cloned(),
-    })
+/// A triage, taken apart.
+pub(crate) struct Triaged {
+    /// Its bundle.
+    pub(crate) output_id: OutputId,
+    /// When it was made.
+    pub(crate) created_at: Timestamp,
+    /// Its candidates, or those of them that were asked for.
+    pub(crate) candidates: Vec<Listed>,
+    /// The notes that needed nothing, and why.
+    pub(crate) no_action: Vec<NoAction>,
+    /// What it could not tell, over all of it.
+    pub(crate) notes: String,
+}
+
+impl From<TriageOutput> for Triaged {
+    fn from(found: TriageOutput) -> Self {
+        let TriageOutput { output: bundle, resolutions } = found;
+        let content: Option<TriageContent> = serde_json::from_str(&bundle.content).ok();
+        let (candidates, no_action, notes) =
+            content.map(|content| (content.candidates, content.no_action, content.notes)).unwrap_or_default();
+        let listed = (0..).zip(candidates).map(|(index, candidate)| Listed {
+            id: CandidateRef { output_id: bundle.output_id.clone(), index },
+            candidate,
+            resolution: resolutions.iter().find(|resolution| resolution.candidate_index == index).cloned(),
+        });
+        let (output_id, created_at) = (bundle.output_id.clone(), bundle.created_at);
+        Self { output_id, created_at, candidates: listed.collect(), no_action, notes }
+    }
 }
 
 /// A candidate, and where it was found.
@@ -132,12 +156,10 @@ impl Acts {
         let store = self.store(azolla).await?;
         let mut matches = whole(store.read(), part).await?;
         if matches.is_empty() {
-            matches = open_candidates(store.read()).await?;
-            matches.retain(|listed| part.is_of(listed));
+            matches = part.among(open_triages(store.read()).await?);
         }
         if matches.is_empty() {
-            matches = all_candidates(store.read()).await?;
-            matches.retain(|listed| part.is_of(listed));
+            matches = part.among(all_triages(store.read()).await?);
         }
         match matches.len() {
             1 => Ok(FoundCandidate { azolla: azolla.clone(), listed: matches.remove(0), store }),
@@ -262,27 +284,29 @@ async fn whole(read: &dyn SubstrateRead, part: &CandidatePart) -> anyhow::Result
     let Some(id) = id else { return Ok(Vec::new()) };
     let Some(output) = read.output_bundle(&id).await? else { return Ok(Vec::new()) };
     let resolutions = read.resolutions_of(&id).await?;
-    Ok(listed(TriageOutput { output, resolutions }).filter(|listed| part.is_of(listed)).collect())
+    Ok(part.among(vec![TriageOutput { output, resolutions }.into()]))
 }
 
-/// Returns the open candidates, oldest first.
-pub(crate) async fn open_candidates(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>> {
+/// Returns the triages with open candidates, and these alone of theirs, oldest first.
+pub(crate) async fn open_triages(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Triaged>> {
     /// More than anybody looks through; O-3 keeps it far below.
     const OUTPUTS_MAX: u64 = 1_000;
     let outputs = read.open_candidates(OUTPUTS_MAX).await?;
-    Ok(outputs.into_iter().flat_map(listed).filter(Listed::is_open).collect())
+    let mut open: Vec<Triaged> = outputs.into_iter().map(Triaged::from).collect();
+    open.iter_mut().for_each(|triaged| triaged.candidates.retain(Listed::is_open));
+    Ok(open)
 }
 
-/// Returns every candidate, the newest triage first.
-pub(crate) async fn all_candidates(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Listed>> {
+/// Returns every triage that passed its gate, the newest first.
+pub(crate) async fn all_triages(read: &dyn SubstrateRead) -> anyhow::Result<Vec<Triaged>> {
     const PAGE: u64 = 200;
-    let mut found: Vec<Listed> = Vec::new();
+    let mut found: Vec<Triaged> = Vec::new();
     let mut after: Option<OutputBundle> = None;
     loop {
         let page = read.triage_outputs(after.as_ref(), PAGE).await?;
         after = page.last().map(|found| found.output.clone());
         let is_last = (page.len() as u64) < PAGE;
-        found.extend(page.into_iter().flat_map(listed));
+        found.extend(page.into_iter().map(Triaged::from));
         if is_last {
             return Ok(found);
         }

@@ -38,19 +38,28 @@ impl Acts {
         let azolla = self.one(named, AzollaType::TaskMgmt)?;
         let store = self.store(azolla).await?;
         let read = store.read();
-        let retry = self.step(azolla, &*store, async |operator| -> anyhow::Result<usize> {
-            Ok(match part {
+        let retry = self.step(azolla, &*store, async |operator| -> anyhow::Result<Result<usize, Done>> {
+            Ok(Ok(match part {
                 None => operator.retry_held().await?.len(),
                 Some(part) => match OutputId::new(part.as_str()) {
                     Ok(output) => operator.retry_output(&output).await?.len(),
                     Err(_) => {
-                        operator.retry_capture(&find(read, part).await?).await?;
+                        let id = find(read, part).await?;
+                        let again = operator.retry_capture(&id).await?;
+                        if again != id {
+                            let done = Done::new(format!("{id} is stored once more as {again}"));
+                            return Ok(Err(done.next(TRIAGE)));
+                        }
                         1
                     }
                 },
-            })
+            }))
         });
-        Ok(match retry.await? {
+        let count = match retry.await? {
+            Ok(count) => count,
+            Err(done) => return Ok(done),
+        };
+        Ok(match count {
             0 => Done::new("no note was given up"),
             1 => Done::new("a note is triaged again").next(TRIAGE),
             count => Done::new(format!("{count} notes are triaged again")).next(TRIAGE),
@@ -84,24 +93,28 @@ impl Acts {
     }
 }
 
-/// Finds the one note that waits and that a part of an id means; a whole id may be of any note.
-async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<CaptureId> {
+/// Finds the one note that a part of an id means: one that waits, if there is any such.
+pub(crate) async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Result<CaptureId> {
     if let Ok(id) = CaptureId::new(part.as_str())
         && read.capture(&id).await?.is_some()
     {
         return Ok(id);
     }
     const LOOKED_AT_MAX: u64 = 10_000;
-    let filter = CaptureFilter { status: Some(CaptureStatus::Pending), after: None, limit: LOOKED_AT_MAX };
-    let mut matches = read.captures(&filter).await?;
     let name = |stored: &StoredCapture| {
         (stored.capture.capture_id.to_string(), line::first_line(&stored.capture.raw_content))
     };
-    let known: Vec<_> = matches.iter().map(name).collect();
-    matches.retain(|stored| {
-        let (id, part) = (&stored.capture.capture_id, part.as_str());
-        id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
-    });
+    let (mut matches, mut known) = (Vec::new(), Vec::new());
+    for status in [Some(CaptureStatus::Pending), None] {
+        if matches.is_empty() {
+            matches = read.captures(&CaptureFilter { status, after: None, limit: LOOKED_AT_MAX }).await?;
+            known = matches.iter().map(name).collect();
+            matches.retain(|stored| {
+                let (id, part) = (&stored.capture.capture_id, part.as_str());
+                id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
+            });
+        }
+    }
     match &matches[..] {
         [one] => Ok(one.capture.capture_id.clone()),
         [] => {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use azolla_control_plane::operator::OperatorError;
-use azolla_protocol::{AzollaType, IdSource};
+use azolla_protocol::{ArtifactKind, AzollaType, IdSource};
 use azolla_substrate::SystemIds;
 use clap::Args;
 
@@ -64,6 +64,8 @@ fn word(text: &str) -> Result<String, String> {
 
 impl Capture {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        // Beside all that comes before the note is checked: it takes about as long.
+        tokio::task::spawn_blocking(|| ArtifactKind::CaptureBuffer.prepare());
         let acts = Acts::load(home)?;
         let azolla = acts.one(self.which.azolla.as_ref(), AzollaType::TaskMgmt)?;
         let note = self.note(acts.deployment())?;

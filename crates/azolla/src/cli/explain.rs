@@ -1,16 +1,20 @@
-//! `azolla explain`: the whole chain of a run, from the note that it began with to where it paused.
+//! `azolla explain`: the whole chain of a run, from the note that it began with to where it paused; or what became of a
+//! note.
 
+mod note;
 pub(crate) mod origin;
 
 use std::{path::Path, process::ExitCode};
 
 use azolla_protocol::{
-    ContextSnapshot, GateEvidence, Objective, OutputBundle, PauseState, RunRecord, UsageRecord, WorkOrderId,
+    ContextSnapshot, GateEvidence, ManifestId, Objective, OutputBundle, PauseState, RunRecord,
+    SessionManifest, UsageRecord, WorkOrderId,
 };
 use azolla_substrate::{StoredEvent, StoredWorkorder};
 use clap::Args;
 use serde_json::{Value, json};
 
+use self::note::Note;
 use super::{
     Which,
     id::{self, Found, IdPart},
@@ -24,10 +28,12 @@ use crate::{
 /// Show how a result came about: note, candidate, objective, snapshot, workorder, output, run, pause
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  azolla explain run-0snkpkppcghv-1\n  azolla explain 4k2\n  azolla explain 4k2 --json"
+    after_help = "Examples:\n  azolla explain run-0snkpkppcghv-1\n  azolla explain 4k2\n  azolla explain 4k2 --json\n  \
+                  azolla explain cap-0sp95scwe5f6      what became of a note\n  \
+                  azolla explain man-0sp95scwe5f6      what an orientation was made from"
 )]
 pub(crate) struct Explain {
-    /// A run, or an objective with all of its runs.
+    /// A run, an objective with all of its runs, a note (cap-…) or an orientation (man-…).
     #[arg(value_name = "RUN|ID")]
     id: IdPart,
 
@@ -49,12 +55,21 @@ pub(crate) struct Cycle {
     pub(crate) run: Option<RunRecord>,
     pub(crate) evidence: Option<GateEvidence>,
     pub(crate) usage: Vec<UsageRecord>,
+    pub(crate) manifest: Option<SessionManifest>,
     pub(crate) pause: Option<PauseState>,
 }
 
 impl Explain {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
+        if self.id.as_str().starts_with("cap-") {
+            let note = Note::find(&deployment, self.which.azolla.as_ref(), &self.id).await?;
+            match self.json {
+                true => screen::show_json("explanation", note.document())?,
+                false => note.page().show_paged()?,
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         let (found, named) = id::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
         let ids: Vec<WorkOrderId> = match named {
             Some(id) => vec![id],
@@ -123,6 +138,7 @@ pub(crate) async fn load(found: &Found, id: &WorkOrderId) -> anyhow::Result<Cycl
             None => None,
         },
         usage: read.usage_of(id).await?,
+        manifest: read.manifest(&ManifestId::of(id)).await?,
         pause: read.pause_state(&format!("workorder:{id}")).await?,
         run,
         stored,
@@ -140,6 +156,7 @@ fn document(cycle: &Cycle) -> Value {
         "usage": cycle.usage,
         "run_record": cycle.run,
         "gate_evidence": cycle.evidence,
+        "session_manifest": cycle.manifest,
         "pause_state": cycle.pause,
     })
 }
@@ -190,6 +207,10 @@ fn add(page: &mut Page, cycle: &Cycle) {
             duration(check.duration_ms)
         );
         row("check", &check.name, &what);
+    }
+    if let Some(manifest) = &cycle.manifest {
+        let queried = manifest.queried_azolla_ids.len();
+        row("manifest", manifest.manifest_id.as_str(), &format!("from {queried} other azollas"));
     }
     if let Some(pause) = &cycle.pause {
         row("pause", pause.reason.as_str(), &pause.prioritized_actions.join("; "));

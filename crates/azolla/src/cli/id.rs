@@ -3,7 +3,7 @@
 
 use std::{str::FromStr, sync::Arc};
 
-use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId};
+use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId, is_archived};
 use azolla_substrate::{ObjectiveFilter, StoredObjective, Substrate, SubstrateError, SubstrateRead};
 
 pub(crate) use crate::acts::Found;
@@ -11,6 +11,7 @@ use crate::{
     config::AzollaConfig,
     failure::{Code, Failure},
     nearest::distance,
+    screen::plain,
     stores::Opens,
 };
 
@@ -50,21 +51,26 @@ pub(crate) async fn objective(
     let mut matches = Vec::new();
     let mut known = Vec::new();
     let (open, closed) = opened(stores, named).await?;
-    for (azolla, store) in open {
-        // A whole id is looked up; only a part has to be compared with all of them.
-        if let Ok(id) = ObjectiveId::new(part.0.clone())
-            && let Some(stored) = store.read().objective(&id).await?
-        {
-            return Ok(Found { azolla: azolla.clone(), store, stored });
+    // A whole id is looked up; only a part has to be compared with all of them.
+    if let Ok(id) = ObjectiveId::new(part.0.clone()) {
+        for (azolla, store) in &open {
+            let stored = store.read().objective(&id).await?;
+            let store = store.clone();
+            matches.extend(stored.map(|stored| Found { azolla: (*azolla).clone(), store, stored }));
         }
-        for stored in all(store.read()).await? {
-            if is_part(&part.0, &stored.objective.objective_id) {
-                matches.push(Found { azolla: azolla.clone(), store: store.clone(), stored });
-            } else {
-                known.push((stored.objective.objective_id.to_string(), stored.objective.title));
+    }
+    if matches.is_empty() {
+        for (azolla, store) in open {
+            for stored in all(store.read()).await? {
+                if is_part(&part.0, &stored.objective.objective_id) {
+                    matches.push(Found { azolla: azolla.clone(), store: store.clone(), stored });
+                } else {
+                    known.push((stored.objective.objective_id.to_string(), stored.objective.title));
+                }
             }
         }
     }
+    leave_undone_ones(&mut matches);
     match (matches.len(), closed) {
         (1, _) => Ok(matches.remove(0)),
         (0, Some(error)) => Err(error),
@@ -73,10 +79,22 @@ pub(crate) async fn objective(
             Err(Failure::not_found(what).hint(or_near(&part.0, &known, "azolla objective list --all")).into())
         }
         (count, _) => {
-            let lines =
-                matches.iter().map(|found| format!("{}  {}", found.id(), found.stored.objective.title));
+            let line = |found: &Found| {
+                format!("{}  {}  {}", found.id(), found.azolla.id, plain(&found.stored.objective.title))
+            };
+            let lines = matches.iter().map(line);
             Err(ambiguous(&part.0, count, lines).into())
         }
+    }
+}
+
+/// A promotion that was undone in one azolla and made again in another leaves the same id in both: the one that is
+/// archived is not meant, unless no other is there.
+fn leave_undone_ones(matches: &mut Vec<Found>) {
+    let is_archived = |found: &Found| is_archived(&found.stored.objective);
+    let same = matches.windows(2).all(|pair| pair[0].id() == pair[1].id());
+    if same && !matches.iter().all(is_archived) {
+        matches.retain(|found| !is_archived(found));
     }
 }
 
@@ -158,7 +176,7 @@ pub(crate) async fn workorder(
 }
 
 /// What is made for one entry of an objective into TODO, by the beginning of its id.
-const KINDS: [&str; 5] = ["run-", "wo-", "out-", "evt-", "snap-"];
+const KINDS: [&str; 6] = ["run-", "wo-", "out-", "evt-", "snap-", "man-"];
 
 /// Returns the ids that an objective's workorders have, whether they were made or not (W-5).
 fn runs(stored: &StoredObjective) -> impl Iterator<Item = WorkOrderId> {

@@ -33,7 +33,7 @@ impl Resume {
             return self.nothing_yet();
         };
         // The page does without the mark of what was seen: a home that cannot be written is no reason for no page.
-        let mut store = match deployment.place.data.is_dir() {
+        let store = match deployment.place.data.is_dir() {
             true => Home::open(&deployment.place.home_store()).ok(),
             false => None,
         };
@@ -46,9 +46,10 @@ impl Resume {
         }
         page::page(&deployment, &look).show()?;
         // After the page is out: what was not shown has not been seen.
-        if let Some(store) = &mut store {
+        if let Some(mut store) = store {
             // Not noted, it is news once more; the doctor tells what is wrong with the home.
-            let _ = look.seen(store);
+            let _ = look.seen(&mut store);
+            store.leave();
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -16,7 +16,11 @@ use azolla_substrate::SubstrateError;
 use clap::Args;
 use tokio::sync::watch;
 
-pub(super) use self::{contexts::Contexts, signals::Signals, summary::Tell};
+pub(super) use self::{
+    contexts::{Contexts, Opener},
+    signals::Signals,
+    summary::Tell,
+};
 use super::Which;
 use crate::{
     config::AzollaConfig,

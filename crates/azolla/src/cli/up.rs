@@ -5,13 +5,16 @@ mod service;
 
 use std::{io::Write, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Instant};
 
-use azolla_control_plane::poll::{self, Until};
+use azolla_control_plane::{
+    WorkerError,
+    poll::{self, Until},
+};
 use azolla_protocol::WorkerRole;
 use clap::Args;
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinSet};
 
 use self::open::Opening;
-use super::run::{self, Contexts, Signals};
+use super::run::{self, Contexts, Opener, Signals};
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
@@ -53,6 +56,23 @@ pub(crate) struct Up {
     /// First end every session of the dashboard, on all browsers.
     #[arg(long)]
     log_out_all: bool,
+}
+
+/// Runs the roles of an azolla that could not work at the start, once it can.
+async fn run_later(
+    deployment: Arc<Deployment>,
+    opener: Opener,
+    azolla: AzollaConfig,
+    stores: Arc<Stores>,
+    stop: watch::Sender<bool>,
+) -> Result<(), WorkerError> {
+    let Some(context) = opener.open_later(&azolla).await else { return Ok(()) };
+    stores.keep(&azolla.id, context.substrate.clone());
+    let contexts = vec![context];
+    let notifier = Notifier::start(&deployment, async || run::followed(&contexts)).await;
+    let ended = poll::run(contexts.clone(), Until::Stopped, &stop).await;
+    notifier.end(End::Now).await;
+    ended
 }
 
 /// Something that runs.
@@ -122,7 +142,12 @@ impl Up {
         let mut opening = None;
         let served = match listening {
             Some(listening) => {
-                let app = App::new(deployment.clone(), stores, listening.address, listening.is_encrypted())?;
+                let app = App::new(
+                    deployment.clone(),
+                    stores.clone(),
+                    listening.address,
+                    listening.is_encrypted(),
+                )?;
                 let app = app.watching(contexts.under_way.clone(), !contexts.all.is_empty());
                 let code = app.door.code(Instant::now())?;
                 let link = format!("{}/login?code={}", listening.link(&deployment), code.text());
@@ -138,6 +163,11 @@ impl Up {
             }
         };
         let drawing = contexts.draw();
+        let mut late = JoinSet::new();
+        for azolla in std::mem::take(&mut contexts.left_out) {
+            let (deployment, stores) = (deployment.clone(), stores.clone());
+            late.spawn(run_later(deployment, contexts.opener(), azolla, stores, stop.clone()));
+        }
         let ended = match contexts.all.is_empty() {
             true => {
                 let mut stopping = stopping;
@@ -155,6 +185,7 @@ impl Up {
         if let Some(opening) = opening {
             opening.end().await;
         }
+        let ended = late.join_all().await.into_iter().fold(ended, Result::and);
         drawing.end().await;
         notifier.end(End::Now).await;
         signals.end();
@@ -197,6 +228,9 @@ impl Up {
             let words: Vec<_> =
                 own.iter().filter(|role| roles.contains(role)).map(|role| word(*role)).collect();
             page.add(PLAIN, &format!("{} runs ", context.identity.azolla_id)).line(FAINT, &words.join(", "));
+        }
+        for azolla in &contexts.left_out {
+            page.line(PLAIN, &format!("{} is tried again until it can work", azolla.id));
         }
         page.line(FAINT, "Ctrl-C ends it");
         Ok(page.show()?)

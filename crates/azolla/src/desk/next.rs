@@ -10,7 +10,7 @@ use super::{
     content::{Content, Desk},
     notes::{self, Notes},
 };
-use crate::cli::actions;
+use crate::{cli::actions, deployment::STANDING};
 
 /// One thing for the operator to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,19 +131,28 @@ fn plain(azolla_id: &AzollaId, objective_id: &ObjectiveId, text: &str, command: 
 /// What came of notes: candidates to choose from, and what could not be done.
 fn of_notes(azolla_id: &AzollaId, content: &Content, notes: &Notes) -> Vec<Action> {
     // Everything here is about the standing objective, which its pause_states name.
-    let Some((standing, pause)) = content.pauses.iter().next() else { return Vec::new() };
+    // What is held and what is open again stays so when none is left.
+    let pause = content.pauses.values().next();
+    let standing = pause.map(|pause| pause.objective_id.clone()).or_else(|| ObjectiveId::new(STANDING).ok());
+    let Some(standing) = &standing else { return Vec::new() };
     let mut found = Vec::new();
-    let is_stuck =
-        matches!(pause.reason, PauseReason::GateFailed | PauseReason::BudgetExhausted | PauseReason::Blocked);
-    let said = pause.prioritized_actions.first().and_then(|action| actions::split(action));
+    let is_stuck = pause.is_some_and(|pause| {
+        matches!(pause.reason, PauseReason::GateFailed | PauseReason::BudgetExhausted | PauseReason::Blocked)
+    });
+    let said =
+        pause.and_then(|pause| pause.prioritized_actions.first()).and_then(|said| actions::split(said));
+    let first = notes.first_held.as_deref().unwrap_or_default();
     let held = match notes.held {
-        1 => "A note could not be triaged".to_owned(),
-        count => format!("{count} notes could not be triaged"),
+        1 => format!("A note could not be triaged ({first})"),
+        count => format!("{count} notes could not be triaged, the first ({first})"),
     };
     if let (true, Some((said, command))) = (is_stuck, said) {
         // What it says may be a whole sentence, so it comes last.
         let text = if notes.held > 0 { &held } else { "Notes and orientation" };
         let rank = (STUCK, 2, 3);
+        // A retry of some of them, where more are held, is one of all.
+        let is_retry = notes.held > 1 && command.starts_with("azolla triage retry ");
+        let command = if is_retry { "azolla triage retry" } else { command };
         found.push(Action { title: said.to_owned(), rank, ..plain(azolla_id, standing, text, command) });
     } else if notes.held > 0 {
         let action = plain(azolla_id, standing, &held, "azolla triage retry");

@@ -9,6 +9,7 @@ use azolla_substrate::{DeadlinePause, SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 
 use super::content::Desk;
+use crate::cli::line;
 
 /// What was read.
 #[derive(Default)]
@@ -17,6 +18,8 @@ pub(crate) struct Notes {
     pub(crate) pending: u64,
     /// Those of them that were given up.
     pub(crate) held: u64,
+    /// How the oldest of these begins.
+    pub(crate) first_held: Option<String>,
     /// Candidates that wait for the operator.
     pub(crate) candidates: u64,
     /// The title of the oldest of them.
@@ -48,6 +51,10 @@ impl Notes {
     pub(crate) async fn read(read: &dyn SubstrateRead) -> Result<Self, SubstrateError> {
         let pending = read.count_pending_captures().await?;
         let held = read.count_held_captures().await?;
+        let first_held = match &read.held_captures(1).await?[..] {
+            [first, ..] => read.capture(first).await?,
+            [] => None,
+        };
         let mut titles = Vec::new();
         for found in read.open_candidates(LISTED_MAX).await? {
             let content: Option<TriageContent> = serde_json::from_str(&found.output.content).ok();
@@ -60,6 +67,7 @@ impl Notes {
         Ok(Self {
             pending,
             held,
+            first_held: first_held.map(|stored| line::first_line(&stored.capture.raw_content)),
             candidates: titles.len() as u64,
             candidate: titles.into_iter().next(),
             overdue: overdue(read, snapshot.as_ref()).await?,

@@ -105,6 +105,8 @@ pub(crate) fn changes(desks: &[Desk], lines_max: usize) -> Option<Changes> {
         let azolla_type = content.azolla_type;
         let entries = content.since.entries.iter();
         let (notes, others): (Vec<_>, Vec<_>) = entries.partition(|entry| line::is_new_note(entry));
+        let (nothing, others): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|entry| line::needed_nothing(entry));
         changes.extend(others.into_iter().map(|entry| {
             let title = line::objective_id(entry, azolla_type);
             let title = title
@@ -117,6 +119,13 @@ pub(crate) fn changes(desks: &[Desk], lines_max: usize) -> Option<Changes> {
             let words = match notes.len() {
                 1 => line::words(last, azolla_type),
                 count => format!("{count} notes were captured"),
+            };
+            changes.push((last.at, words));
+        }
+        if let Some(last) = nothing.last() {
+            let words = match nothing.len() {
+                1 => line::words(last, azolla_type),
+                count => format!("{count} notes need nothing; azolla triage --all says why"),
             };
             changes.push((last.at, words));
         }

@@ -170,6 +170,9 @@ pub(super) const EXPOSURES: &str = "SELECT listen, first_at, last_at FROM exposu
 
 pub(super) const SETTINGS: &str = "PRAGMA synchronous = FULL";
 
+/// A commit is whole, and the file is, whatever happens; a power cut can take the commit back.
+pub(super) const UNSYNCED: &str = "PRAGMA synchronous = NORMAL";
+
 pub(super) const PINNED: &str = "SELECT file FROM trust WHERE repo = ?1";
 
 pub(super) const PINNED_AT: &str = "SELECT pinned_at FROM trust WHERE repo = ?1";

@@ -18,12 +18,32 @@ fn pins_and_looks_are_kept() {
         home.pin("/r", b"one", at).unwrap();
         home.pin("/r", b"two", at).unwrap();
         home.looked(&[(&id, Look { cursor: "0:7".into(), at })]).unwrap();
+        home.leave();
     }
     let home = Home::open(&path).unwrap();
     assert_eq!(home.pinned("/r").unwrap().as_deref(), Some(&b"two"[..]));
     assert_eq!((home.pinned_at("/r").unwrap(), home.pinned_at("/s").unwrap()), (Some(at), None));
     assert_eq!(home.look(&id).unwrap(), Some(Look { cursor: "0:7".into(), at }));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// What must not be lost waits for the disk, also on a connection that has noted what was seen, and where that failed.
+#[test]
+fn only_what_was_seen_does_not_wait_for_the_disk() {
+    const FULL: i64 = 2;
+    let directory = tempfile::tempdir().unwrap();
+    let mut home = Home::open(&directory.path().join("home.sqlite")).unwrap();
+    let synchronous = |home: &Home| -> i64 {
+        home.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap()
+    };
+    let (id, at) = (AzollaId::new("az-a").unwrap(), Timestamp::from_millisecond(5).unwrap());
+    let looks = [(&id, Look { cursor: "0:7".into(), at })];
+    assert_eq!(synchronous(&home), FULL);
+    home.looked(&looks).unwrap();
+    assert_eq!(synchronous(&home), FULL);
+    home.connection.execute_batch("DROP TABLE look").unwrap();
+    home.looked(&looks).unwrap_err();
+    assert_eq!((synchronous(&home), home.connection.is_autocommit()), (FULL, true));
 }
 
 #[test]

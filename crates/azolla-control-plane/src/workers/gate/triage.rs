@@ -75,7 +75,8 @@ fn passed(
     let mut commit = begin(ctx, case, GateResult::Pass, reason)?;
     for stored in &case.pending {
         let capture_id = stored.capture.capture_id.clone();
-        commit = commit.with(Write::ProcessCapture { capture_id, at: case.now });
+        let no_action = reason_of(content, &capture_id);
+        commit = commit.with(Write::ProcessCapture { capture_id, at: case.now, no_action });
     }
     if candidates > 0 {
         commit = commit.with(Write::OpenCandidates {
@@ -85,6 +86,14 @@ fn passed(
         });
     }
     paused(ctx, case, commit, &ending)
+}
+
+/// Returns why nothing comes of a capture; none if it is in a candidate.
+fn reason_of(content: &TriageContent, id: &CaptureId) -> Option<String> {
+    if content.candidates.iter().any(|candidate| candidate.capture_ids.contains(id)) {
+        return None;
+    }
+    content.no_action.iter().find(|entry| entry.capture_id == *id).map(|entry| entry.reason.clone())
 }
 
 /// FAIL: the captures stay PENDING. Each is tried again by itself, or held for the operator (O-1).

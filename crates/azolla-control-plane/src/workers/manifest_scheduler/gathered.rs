@@ -10,6 +10,7 @@ use crate::{
     context::{WorkerContext, WorkerError},
     flow::TaskMgmtFlow,
     snapshot::manifest::{ManifestInputs, Snoozes, Source},
+    workers::deadline_monitor,
 };
 
 /// What there is to say, as of one moment.
@@ -32,6 +33,9 @@ impl Gathered {
             asking::pause_states(ctx, flow, asked_at),
             asking::objectives(ctx, flow, EVERY_URGENCY, asked_at)
         );
+        if deadline_monitor::is_due(ctx) {
+            ctx.overheard.keep(objectives.clone());
+        }
         let mut sources: Vec<Source> = pauses
             .into_iter()
             .zip(objectives)

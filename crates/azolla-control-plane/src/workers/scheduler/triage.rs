@@ -62,7 +62,7 @@ pub async fn has_schedulable_triage(ctx: &WorkerContext) -> Result<bool, WorkerE
     for event in ctx.read().unprocessed_events(EventType::CaptureReady, CANDIDATES).await? {
         let resource = ResourceRef::from(&event.event.event_id);
         if ctx.backoff.wait(&resource).is_none() && ctx.held_for(&resource, None).await?.is_none() {
-            return Ok(!ctx.read().pending_captures(ctx.settings.attempts_max, 1).await?.is_empty());
+            return Ok(ctx.read().has_pending_capture(ctx.settings.attempts_max).await?);
         }
     }
     Ok(false)

@@ -62,6 +62,23 @@ impl Desk {
     }
 }
 
+/// One more azolla that takes tickets.
+struct OtherAzolla {
+    identity: Identity,
+    store: Arc<dyn Substrate>,
+    _directory: tempfile::TempDir,
+}
+
+async fn other_azolla(desk: &Desk) -> OtherAzolla {
+    let directory = tempfile::tempdir().unwrap();
+    let identity =
+        Identity { azolla_id: AzollaId::new("az-other").unwrap(), azolla_type: AzollaType::CodePatch };
+    let opening = Opening::OrCreate(identity.clone());
+    let path = directory.path().join("other.sqlite");
+    let store = SqliteSubstrate::open(&path, opening, Arc::new(desk.tasks.store.clock())).await.unwrap();
+    OtherAzolla { identity, store: Arc::new(store), _directory: directory }
+}
+
 fn promotion(target: Operator<'_>) -> Promotion<'_> {
     Promotion { target, elsewhere: &[], repo_ref: REPO, base_branch: "main", edits: Changes::default() }
 }
@@ -204,7 +221,7 @@ async fn tf8_a_cut_promotion_is_not_doubled_elsewhere() {
     let begun: &dyn SubstrateRead = &*desk.patches.store.store;
     let elsewhere = Promotion { elsewhere: &[begun], ..promotion(other.operator()) };
     let (what, hint) = refusal(desk.tasks.operator().promote(&which, &elsewhere).await.unwrap_err());
-    assert_eq!(what, format!("an earlier promotion of {which} was cut off in az-test"));
+    assert_eq!(what, format!("an earlier promotion of {which} is in az-test"));
     assert_eq!(hint, format!("azolla triage promote {which} --azolla az-test"));
     assert_eq!(objectives(&other).await, 0);
     let edits = Changes { title: Some("Said later".into()), ..Changes::default() };
@@ -219,19 +236,13 @@ async fn tf8_two_promotions_at_once_leave_one_objective() {
     let which = desk.candidate(1);
     let id = desk.tasks.operator().promote(&which, &desk.promotion()).await.unwrap();
     // To another azolla: the slower one had read the candidate before the faster one resolved it.
-    let directory = tempfile::tempdir().unwrap();
-    let identity =
-        Identity { azolla_id: AzollaId::new("az-other").unwrap(), azolla_type: AzollaType::CodePatch };
-    let opening = Opening::OrCreate(identity.clone());
-    let path = directory.path().join("other.sqlite");
-    let other = SqliteSubstrate::open(&path, opening, Arc::new(desk.tasks.store.clock())).await.unwrap();
-    let there = Operator { substrate: &other, identity: &identity, ..desk.patches.operator() };
+    let other = other_azolla(&desk).await;
+    let there = Operator { substrate: &*other.store, identity: &other.identity, ..desk.patches.operator() };
     let stale = Stale::new(desk.tasks.store.store.clone());
     let slower = Operator { substrate: &stale, ..desk.tasks.operator() };
     let refused = refusal(slower.promote(&which, &promotion(there)).await.unwrap_err());
     assert_eq!(refused, (format!("candidate {which} is PROMOTED"), format!("azolla triage undo {which}")));
-    let read: &dyn SubstrateRead = &other;
-    assert!(is_archived(&read.objective(&id).await.unwrap().unwrap().objective));
+    assert!(is_archived(&other.store.read().objective(&id).await.unwrap().unwrap().objective));
     assert!(!is_archived(&desk.patches.objective(&id).await.objective));
     // To the same azolla, the slower one is done too.
     let stale = Stale::new(desk.tasks.store.store.clone());
@@ -300,10 +311,16 @@ async fn outcomes_are_recorded_once(backend: Backend) {
     let at = desk.patches.store.read();
     assert_eq!(refusal(operator.duplicate(&which, &there, at).await.unwrap_err()), refused_with);
     operator.undo(&which, &[]).await.unwrap();
-    assert_eq!(desk.outcome(&which).await, Some(CandidateOutcome::Deferred));
+    assert_eq!(desk.outcome(&which).await, None);
+    operator.defer(&which).await.unwrap();
     let nowhere = ObjectiveId::new("obj-nowhere").unwrap();
     let (what, _) = refusal(operator.duplicate(&which, &nowhere, at).await.unwrap_err());
     assert_eq!(what, "there is no objective obj-nowhere");
+    let standing = desk.tasks.standing().await.objective.objective_id;
+    let (what, hint) =
+        refusal(operator.duplicate(&which, &standing, desk.tasks.store.read()).await.unwrap_err());
+    assert_eq!(what, format!("{standing} is the standing objective: nothing is a duplicate of it"));
+    assert_eq!(hint, "azolla objective list");
     operator.duplicate(&which, &there, at).await.unwrap();
     let resolution = desk.resolution(&which).await.unwrap();
     assert_eq!((resolution.outcome, resolution.objective_id), (CandidateOutcome::Duplicate, Some(there)));
@@ -324,10 +341,21 @@ async fn a_promotion_is_undone_until_it_is_approved(backend: Backend) {
     let id = operator.promote(&which, &desk.promotion()).await.unwrap();
     operator.undo(&which, &[target]).await.unwrap();
     assert!(is_archived(&desk.patches.objective(&id).await.objective));
-    assert_eq!(desk.outcome(&which).await, Some(CandidateOutcome::Promoted), "that stays on record");
+    assert_eq!(desk.outcome(&which).await, None, "it is open again");
     let (what, hint) = refusal(operator.undo(&which, &[target]).await.unwrap_err());
-    assert_eq!(what, format!("the promotion of {which} is undone: objective {id} is archived"));
+    assert_eq!(what, format!("candidate {which} is open: there is nothing to undo"));
     assert_eq!(hint, format!("azolla triage promote {which}"));
+    // What cannot be is refused before anything of it is brought back.
+    for edits in [
+        Changes { title: Some("one\ntwo".into()), ..Changes::default() },
+        Changes { title: Some("x".repeat(10_000)), ..Changes::default() },
+        Changes { base_branch: Some("--upload-pack=x".into()), ..Changes::default() },
+    ] {
+        refusal(operator.promote(&which, &Promotion { edits, ..desk.promotion() }).await.unwrap_err());
+        let objective = desk.patches.objective(&id).await;
+        assert!(is_archived(&objective.objective) && objective.version == 2, "{objective:?}");
+        assert_eq!(desk.outcome(&which).await, None);
+    }
     assert_eq!(operator.promote(&which, &desk.promotion()).await.unwrap(), id);
     assert!(!is_archived(&desk.patches.objective(&id).await.objective));
     target.approve(&id).await.unwrap();
@@ -336,6 +364,68 @@ async fn a_promotion_is_undone_until_it_is_approved(backend: Backend) {
     assert_eq!(hint, format!("azolla objective withdraw {id}"));
     let (what, _) = refusal(operator.undo(&which, &[]).await.unwrap_err());
     assert_eq!(what, format!("objective {id} is in no azolla of this machine"));
+}
+
+/// TF-8, O-3: what was undone waits as before, and can become anything: set aside, left for later, or work elsewhere.
+async fn an_undone_promotion_is_a_candidate_like_any_other(backend: Backend) {
+    let desk = Desk::new(backend).await;
+    let (operator, which) = (desk.tasks.operator(), desk.candidate(1));
+    operator.discard(&desk.candidate(2)).await.unwrap();
+    let id = operator.promote(&which, &desk.promotion()).await.unwrap();
+    let here = desk.patches.operator();
+    let open = async || {
+        let outputs = desk.tasks.store.read().open_candidates(10).await.unwrap();
+        (
+            outputs.len() as u64,
+            desk.waiting().await,
+            desk.tasks.store.read().count_open_candidates().await.unwrap(),
+        )
+    };
+    assert_eq!(open().await, (0, 0, 0));
+    operator.undo(&which, &[here]).await.unwrap();
+    assert_eq!(open().await, (1, 1, 1));
+    operator.discard(&which).await.unwrap();
+    operator.undo(&which, &[here]).await.unwrap();
+    operator.defer(&which).await.unwrap();
+    assert_eq!(open().await, (0, 0, 0));
+    operator.undo(&which, &[here]).await.unwrap();
+    // To another azolla: what is archived in the first one is no longer in the way, and stays as it is.
+    let other = other_azolla(&desk).await;
+    let there = Operator { substrate: &*other.store, identity: &other.identity, ..here };
+    let elsewhere: &dyn SubstrateRead = &*desk.patches.store.store;
+    let moved = Promotion { elsewhere: &[elsewhere], ..promotion(there) };
+    assert_eq!(operator.promote(&which, &moved).await.unwrap(), id);
+    assert!(!is_archived(&other.store.read().objective(&id).await.unwrap().unwrap().objective));
+    assert!(is_archived(&desk.patches.objective(&id).await.objective));
+    // And back, though both have it.
+    operator.undo(&which, &[here, there]).await.unwrap();
+    assert!(is_archived(&other.store.read().objective(&id).await.unwrap().unwrap().objective));
+    assert_eq!((open().await, desk.patches.objective(&id).await.version), ((1, 1, 1), 2));
+    assert_sound(&desk.tasks).await;
+}
+
+/// TF-8: cut off between the two Substrates, the same undo again completes it, and nothing can be promoted twice meanwhile.
+#[tokio::test]
+async fn tf8_an_undo_that_is_cut_off_is_completed_by_the_same_step() {
+    for when in [When::BeforeCommit, When::AfterCommit] {
+        let desk = Desk::new(Backend::Sqlite).await;
+        let (operator, which, target) = (desk.tasks.operator(), desk.candidate(1), desk.patches.operator());
+        let id = operator.promote(&which, &desk.promotion()).await.unwrap();
+        let away = Away::new(desk.tasks.store.store.clone(), when);
+        let cut = Operator { substrate: &away, ..operator }.undo(&which, &[target]).await;
+        assert!(matches!(cut, Err(OperatorError::Store(_))), "{cut:?}");
+        assert!(is_archived(&desk.patches.objective(&id).await.objective));
+        match operator.undo(&which, &[target]).await {
+            Ok(()) => assert_eq!(when, When::BeforeCommit),
+            // All of it was done; only the answer was lost.
+            Err(error) => {
+                assert_eq!(when, When::AfterCommit, "{error}");
+                assert!(error.to_string().ends_with("is open: there is nothing to undo"), "{error}");
+            }
+        }
+        assert_eq!((desk.outcome(&which).await, desk.patches.objective(&id).await.version), (None, 2));
+        assert_sound(&desk.tasks).await;
+    }
 }
 
 /// TF-8: what is no candidate is not found, whatever is asked.
@@ -415,6 +505,11 @@ mod sqlite {
     async fn tf8_a_promotion_is_undone_until_it_is_approved() {
         super::a_promotion_is_undone_until_it_is_approved(Sqlite).await;
     }
+
+    #[tokio::test]
+    async fn tf8_an_undone_promotion_is_a_candidate_like_any_other() {
+        super::an_undone_promotion_is_a_candidate_like_any_other(Sqlite).await;
+    }
 }
 
 mod postgres {
@@ -438,5 +533,10 @@ mod postgres {
     #[tokio::test]
     async fn tf8_a_promotion_is_undone_until_it_is_approved() {
         super::a_promotion_is_undone_until_it_is_approved(Postgres).await;
+    }
+
+    #[tokio::test]
+    async fn tf8_an_undone_promotion_is_a_candidate_like_any_other() {
+        super::an_undone_promotion_is_a_candidate_like_any_other(Postgres).await;
     }
 }

@@ -4,9 +4,12 @@ use azolla_control_plane::{
     Tick,
     operator::{Operator, OperatorError},
 };
-use azolla_protocol::{Actor, CaptureStatus, JournalStep};
+use azolla_protocol::{
+    Actor, CaptureStatus, GenerationOutcome, JournalStep,
+    content::{NoAction, TriageContent},
+};
 use azolla_substrate::CaptureFilter;
-use azolla_testkit::{Backend, TaskWorld, World};
+use azolla_testkit::{Answer, Backend, TaskWorld, World, task_world::one_candidate_each};
 
 use super::{candidates::away::Paused, *};
 
@@ -100,10 +103,54 @@ async fn a_capture_is_processed_by_hand(backend: Backend) {
     assert_eq!(entry.detail.as_ref().unwrap()["reason"], "bought already");
     let (what, _) = refusal(world.operator().process_capture(&id, "again").await.unwrap_err());
     assert_eq!(what, format!("capture {id} is PROCESSED already"));
-    let (what, _) = refusal(world.operator().retry_capture(&id).await.unwrap_err());
-    assert_eq!(what, format!("capture {id} is PROCESSED; retry needs PENDING"));
     // It is triaged no more.
     assert_eq!(world.readiness().await, Tick::Idle);
+    assert_sound(&world).await;
+}
+
+/// Finds that the first note needs nothing, and makes a candidate of the others.
+fn first_needs_nothing(prompt: &str) -> GenerationOutcome {
+    let GenerationOutcome::Text(text) = one_candidate_each(prompt) else { panic!("a text") };
+    let mut content: TriageContent = serde_json::from_str(&text).unwrap();
+    let capture_id = content.candidates.remove(0).capture_ids.remove(0);
+    content.no_action.push(NoAction { capture_id, reason: "It thanks.".into() });
+    GenerationOutcome::Text(serde_json::to_string(&content).unwrap())
+}
+
+/// S-4, A-2: a note that came to nothing stays PROCESSED, with the reason on record; asked for again, its text is stored once
+/// more, once, and is triaged as any note. One that a candidate came of is not.
+async fn a_note_that_came_to_nothing_is_stored_once_more(backend: Backend) {
+    let world = TaskWorld::with(backend, [Answer::By(first_needs_nothing)]).await;
+    let notes = ["thanks\u{1b}[0m \r\n", "fix the login"];
+    let ids = world.scheduled(&notes).await;
+    world.run_to_pause().await.unwrap();
+    let read = world.store.read();
+    for (id, reason) in ids.iter().zip([Some("It thanks."), None]) {
+        assert_eq!(world.capture(id).await.capture.status, CaptureStatus::Processed);
+        let journal = read.journal_of(id.as_str()).await.unwrap();
+        let detail = journal.last().unwrap().detail.as_ref();
+        assert_eq!(detail.and_then(|detail| detail.get("no_action")?.as_str()), reason, "{id}");
+    }
+    let operator = world.operator();
+    let (what, hint) = refusal(operator.retry_capture(&ids[1]).await.unwrap_err());
+    let candidate = format!("{}/1", output(&ids[0], 1));
+    assert_eq!(what, format!("capture {} is PROCESSED: candidate {candidate} came of it", ids[1]));
+    assert_eq!(hint, Some(format!("azolla explain {}", ids[1])));
+    let again = operator.retry_capture(&ids[0]).await.unwrap();
+    assert_eq!(again.as_str(), format!("{}-again", ids[0]));
+    let (what, hint) = refusal(operator.retry_capture(&ids[0]).await.unwrap_err());
+    assert_eq!(what, format!("capture {} was asked for again before, as {again}", ids[0]));
+    assert_eq!(hint, Some(format!("azolla explain {again}")));
+    let capture = world.capture(&again).await.capture;
+    assert_eq!((capture.raw_content.as_str(), capture.status), (notes[0], CaptureStatus::Pending));
+    assert_eq!(capture.source_label, format!("again:{}", ids[0]));
+    assert_eq!(world.capture(&ids[0]).await.capture.status, CaptureStatus::Processed);
+    world.run_to_pause().await.unwrap();
+    assert_eq!(world.capture(&again).await.capture.status, CaptureStatus::Processed);
+    // By hand is another way to nothing.
+    let by_hand = world.captured("buy milk").await;
+    operator.process_capture(&by_hand, "bought").await.unwrap();
+    assert_eq!(operator.retry_capture(&by_hand).await.unwrap().as_str(), format!("{by_hand}-again"));
     assert_sound(&world).await;
 }
 
@@ -195,6 +242,11 @@ mod sqlite {
     async fn s4_a_capture_is_processed_by_hand() {
         super::a_capture_is_processed_by_hand(Sqlite).await;
     }
+
+    #[tokio::test]
+    async fn s4_a_note_that_came_to_nothing_is_stored_once_more() {
+        super::a_note_that_came_to_nothing_is_stored_once_more(Sqlite).await;
+    }
 }
 
 mod postgres {
@@ -208,5 +260,10 @@ mod postgres {
     #[tokio::test]
     async fn s4_a_capture_is_processed_by_hand() {
         super::a_capture_is_processed_by_hand(Postgres).await;
+    }
+
+    #[tokio::test]
+    async fn s4_a_note_that_came_to_nothing_is_stored_once_more() {
+        super::a_note_that_came_to_nothing_is_stored_once_more(Postgres).await;
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use azolla_control_plane::Tick;
 use azolla_protocol::{
-    FailureKind, GenerationOutcome, LeaseLength, ResourceRef, RunnerStatus, canonical,
+    AzollaId, FailureKind, GateResult, GenerationOutcome, LeaseLength, ResourceRef, RunnerStatus, canonical,
     content::{TriageContent, TriageInput, read_data},
 };
 use azolla_testkit::{Answer, Backend, TaskWorld, task_world::one_candidate_each};
@@ -43,6 +43,31 @@ async fn tf5_an_answer_becomes_a_bundle() {
         bundle.notes,
         "1. fix the login: confidence MEDIUM\n2. thanks: confidence MEDIUM; Who is thanked?\nTwo notes."
     );
+}
+
+/// TF-5: a day that no calendar has and an azolla that does not exist are left out, and the notes say so; the rest stays.
+#[tokio::test]
+async fn tf5_what_cannot_be_is_left_out_and_told() {
+    fn answer(prompt: &str) -> GenerationOutcome {
+        let GenerationOutcome::Text(text) = one_candidate_each(prompt) else { panic!("a text") };
+        let mut content: TriageContent = serde_json::from_str(&text).unwrap();
+        content.candidates[0].due = Some("2026-02-31".into());
+        content.candidates[1].due = Some("2028-02-29".into());
+        content.candidates[1].suggested_azolla_id = Some(AzollaId::new("az-nowhere").unwrap());
+        content.notes = "x".repeat(5_000);
+        GenerationOutcome::Text(json!(content).to_string())
+    }
+    let (world, bundle) = answered(Answer::By(answer)).await;
+    let content: TriageContent = serde_json::from_str(&bundle.content).unwrap();
+    let left: Vec<_> =
+        content.candidates.iter().map(|one| (one.due.as_deref(), &one.suggested_azolla_id)).collect();
+    assert_eq!(left, [(None, &None), (Some("2028-02-29"), &None)]);
+    let said = "Candidate 1 was to be due on 2026-02-31, which is no day.\n\
+                Candidate 2 was suggested for az-nowhere, which does not exist.\nxxx";
+    assert!(content.notes.starts_with(said) && content.notes.len() == 5_000, "{}", content.notes);
+    assert!(bundle.notes.contains(said), "{}", bundle.notes);
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &bundle.metadata.work_order_id).await.gate_result, GateResult::Pass);
 }
 
 /// TF-5: an object among prose with braces of its own is found.
@@ -185,6 +210,6 @@ async fn tf3_tf5_a_shortened_capture_is_told_in_the_notes() {
     let left_out = input.captures[0].bytes_left_out;
     assert!(left_out > 490_000);
     let notes = bundle_of(&world, &id).await.notes;
-    let told = format!("Only the beginning of {id} was shown: {left_out} bytes were left out.\n");
-    assert!(notes.starts_with(&told), "{notes}");
+    let told = format!("Only the beginning of {id} was shown: {left_out} bytes were left out.");
+    assert!(notes.ends_with(&told), "{notes}");
 }

@@ -70,6 +70,17 @@ pub(super) fn read(raw: &str) -> Result<Vec<Item>, &'static str> {
     Ok(items)
 }
 
+/// Returns the one task that is left of a note that has none: to look at it.
+pub(super) fn as_it_is(raw: &str) -> Item {
+    let clean = sanitised(raw);
+    let clean = clean.trim();
+    let text = match clean.contains(char::is_alphanumeric) {
+        true => clean.to_owned(),
+        false => "Look at the note".to_owned(),
+    };
+    Item { text, ..Item::default() }
+}
+
 struct Read {
     sections: Vec<Section>,
     code: String,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use azolla_protocol::{
     AzollaType,
-    content::{Candidate, Confidence, NoAction, TriageContent, TriageInput},
+    content::{ASKED_AGAIN, Candidate, Confidence, NoAction, TriageContent, TriageInput},
 };
 use jiff::civil::Date;
 
@@ -37,7 +37,7 @@ struct Entry {
 /// Returns the candidates of a batch, and the notes that need nothing.
 pub(super) fn triage(input: &TriageInput) -> TriageContent {
     let (mut no_action, mut entries) = (Vec::new(), Vec::new());
-    let mut notes = vec!["Made by fixed rules, without a model.".to_owned()];
+    let mut notes = Vec::new();
     let mut known = HashMap::new();
     for (at, capture) in input.captures.iter().enumerate() {
         let capture_id = capture.capture_id.clone();
@@ -49,6 +49,10 @@ pub(super) fn triage(input: &TriageInput) -> TriageContent {
         }
         match note::read(&capture.text) {
             Ok(items) => items.into_iter().for_each(|item| add(&mut entries, &mut known, item, at)),
+            Err(reason) if capture.source_label.starts_with(ASKED_AGAIN) => {
+                notes.push(format!("{capture_id} was asked for again. {reason}"));
+                add(&mut entries, &mut known, note::as_it_is(&capture.text), at);
+            }
             Err(reason) => no_action.push(NoAction { capture_id, reason: reason.to_owned() }),
         }
     }

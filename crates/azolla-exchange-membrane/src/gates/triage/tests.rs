@@ -119,6 +119,9 @@ fn tf6_one_wrong_thing_fails_with_its_reason() {
         ("not in any candidate and not without action: cap-c", {
             Case::saying(|content| content["no_action"] = json!([]))
         }),
+        ("candidate 2 is due on 2026-02-31, which is no day", {
+            Case::saying(|content| content["candidates"][1]["due"] = "2026-02-31".into())
+        }),
         ("the content is no JSON document", Case::with(|case| case.bundle.content = "prose".into())),
         ("the content holds NUL characters", {
             Case::saying(|content| content["candidates"][0]["title"] = "a\0b".into())

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::ensure;
 use azolla_protocol::AzollaId;
-use rusqlite::Connection;
+use rusqlite::{Connection, config::DbConfig};
 use tempfile::TempDir;
 
 use crate::{
@@ -138,12 +138,13 @@ impl Home {
     /// Sets how far the operator has looked.
     pub(crate) fn mark(&self, marks: &[(String, String, String)]) -> anyhow::Result<()> {
         let mut connection = self.home_store()?;
+        // As the program itself leaves it.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let transaction = connection.transaction()?;
         transaction.execute("DELETE FROM look", [])?;
         for mark in marks {
             transaction.execute("INSERT INTO look VALUES (?1, ?2, ?3)", (&mark.0, &mark.1, &mark.2))?;
         }
-        // Closed afterwards: the program finds the one file that it leaves itself.
         Ok(transaction.commit()?)
     }
 

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context, ensure};
 use azolla_control_plane::{
-    Flow, PatchFlow, Settings, WorkerContext, WorkerError,
+    Flow, Overheard, PatchFlow, Settings, WorkerContext, WorkerError,
     operator::{NewObjective, Operator},
     poll::{self, Until},
     repo::Repository,
@@ -79,6 +79,7 @@ impl Desk {
             watcher: Arc::new(|_| {}),
             stopping,
             backoff: Default::default(),
+            overheard: Overheard::default(),
         };
         let stopped = stop.clone();
         let running =

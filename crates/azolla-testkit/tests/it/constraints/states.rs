@@ -209,15 +209,16 @@ on_both_backends! {
         allows(&world, together([live("lease_expires_at = '9', heartbeat_at = '9'")])).await;
     }
 
-    async fn tf8_promoted_is_final_and_the_others_can_be_taken_back_to_deferred(world: TestStore) {
+    async fn tf8_an_outcome_but_deferred_is_recorded_once_and_taken_back_as_it_stands(world: TestStore) {
         full(&world).await;
         let of = |outcome: &str, change: &str| {
             format!("UPDATE candidate_resolution SET {change} WHERE outcome = '{outcome}'")
         };
         let upsert = |from: &str, to: &str| {
             format!(
-                "{} ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome",
-                copy("candidate_resolution", &format!("outcome = '{from}'"), &[("outcome", to)])
+                "{} ON CONFLICT (output_id, candidate_index) DO UPDATE SET outcome = excluded.outcome,
+                 taken_back = excluded.taken_back",
+                copy("candidate_resolution", &format!("outcome = '{from}'"), &[("outcome", to), ("taken_back", "0")])
             )
         };
         let rule = "candidate_resolution.outcome TF-8";
@@ -228,31 +229,30 @@ on_both_backends! {
             (of("DEFERRED", "output_id = 'out-x'"), rule),
         ];
         let outcomes = ["PROMOTED", "DISCARDED", "DEFERRED", "DUPLICATE"];
-        // A candidate that is a DUPLICATE comes of the one that is DEFERRED.
-        let duplicate = of("DEFERRED", "outcome = 'DUPLICATE'");
-        for from in outcomes {
+        let back = "taken_back = 1";
+        for from in ["PROMOTED", "DISCARDED", "DEFERRED"] {
             for to in outcomes {
-                let mut change = vec![of(from, &format!("outcome = '{to}', resolved_by = 'x', created_at = 'x'"))];
-                if from == "DUPLICATE" {
-                    change.insert(0, duplicate.clone());
-                } else {
-                    let again = upsert(from, &format!("'{to}'"));
-                    match from == "DEFERRED" || (from != "PROMOTED" && to == "DEFERRED") {
-                        true => allows(&world, together([again])).await,
-                        false => attempts.push((again, rule)),
-                    }
+                let change = of(from, &format!("outcome = '{to}', resolved_by = 'x', created_at = 'x'"));
+                let again = upsert(from, &format!("'{to}'"));
+                match from == "DEFERRED" {
+                    true => allows(&world, together([again.clone()])).await,
+                    false => attempts.extend([(again.clone(), rule), (change.clone(), rule)]),
                 }
-                match from == "DEFERRED" || (from != "PROMOTED" && to == "DEFERRED") {
-                    true => allows(&world, together(change)).await,
-                    false => attempts.push((together(change), rule)),
-                }
+                // Once it is taken back, anything can follow, and nothing but an outcome that stands.
+                allows(&world, together([of(from, back), again])).await;
+                attempts.push((together([of(from, back), change]), rule));
             }
+            for with in ["outcome = 'DUPLICATE'", "resolved_by = 'x'", "created_at = 'x'", "objective_id = 'obj-x'"] {
+                attempts.push((of(from, &format!("{back}, {with}")), rule));
+            }
+            attempts.push((together([of(from, back), of(from, back)]), rule));
+            allows(&world, together([of(from, back), of(from, "taken_back = 0, outcome = 'DEFERRED'")])).await;
         }
-        assert_eq!(attempts.len(), 4 + 2 * (4 + 3) + 3);
+        assert_eq!(attempts.len(), 4 + 2 * 2 * 4 + 3 * (4 + 4 + 1));
         refuses(&world, attempts).await;
     }
 
-    async fn o3_a_candidate_is_open_until_its_resolution_and_never_again(world: TestStore) {
+    async fn o3_a_candidate_is_open_unless_a_resolution_of_it_stands(world: TestStore) {
         let full = full(&world).await;
         let rule = "candidate.open O-3";
         let closed = copy("candidate", "candidate_index = 3", &[("candidate_index", "4"), ("open", "0")]);
@@ -273,9 +273,15 @@ on_both_backends! {
         refuses(&world, attempts).await;
         allows(&world, together([resolve.clone()])).await;
         // By the resolution itself, in its own statement.
+        let open = async || strings(&world, "SELECT CAST(candidate_index AS TEXT) FROM candidate WHERE open = 1").await;
         world.raw(&resolve).await.unwrap();
-        let open = strings(&world, "SELECT output_id FROM candidate WHERE open = 1").await;
-        assert_eq!(open, [] as [&str; 0], "{}", full.triaged);
+        assert_eq!(open().await, [] as [&str; 0], "{}", full.triaged);
+        world.raw("UPDATE candidate_resolution SET taken_back = 1 WHERE candidate_index <> 1").await.unwrap();
+        assert_eq!(open().await, ["0", "2", "3"]);
+        world.raw("UPDATE candidate_resolution SET taken_back = 0, outcome = 'DISCARDED' WHERE candidate_index = 3")
+            .await
+            .unwrap();
+        assert_eq!(open().await, ["0", "2"]);
     }
 
     async fn d1_a_deadline_has_an_urgency_and_comes_once_a_day_unless_that_rises(world: TestStore) {

@@ -192,7 +192,8 @@ impl At<'_> {
                 commit(Actor::Operator, vec![Write::InsertCapture(valid(self.capture(*capture)))])
             }
             Operation::ProcessCapture { capture } => {
-                let write = Write::ProcessCapture { capture_id: capture_id(*capture), at: now };
+                let write =
+                    Write::ProcessCapture { capture_id: capture_id(*capture), at: now, no_action: None };
                 commit(Actor::Operator, vec![write])
             }
             Operation::CountAttempt { capture, attempts, fence } => {
@@ -210,6 +211,18 @@ impl At<'_> {
                 commit(party.or(Actor::Operator), vec![Write::RetryCapture { capture_id, attempts }])
             }
             Operation::Resolve { workorder, index, outcome } => self.resolve(*workorder, *index, *outcome),
+            Operation::Reopen { workorder, index, outcome, party } => {
+                let actor = match party {
+                    Party::Right => Actor::Operator,
+                    Party::Wrong => Actor::Gate,
+                };
+                // Mostly the outcome that it has.
+                let output_id = self.triaged(*workorder);
+                let found = self.model.resolutions.get(&(output_id.clone(), *index));
+                let outcome = found.map_or(*outcome, |found| found.outcome);
+                let write = triage::reopening(&output_id, *index, outcome);
+                Built::Commit(actor, Claim::None, vec![write])
+            }
             Operation::Clock(by) => Built::Whole(Action::Advance(self.distance(*by))),
             Operation::Switch => Built::Whole(Action::Switch),
             Operation::Resend => Built::Again,
@@ -408,11 +421,15 @@ impl At<'_> {
         Built::Commit(Actor::Gate, Claim::Fenced(fence), writes)
     }
 
-    fn resolve(&self, workorder: u8, candidate_index: u64, outcome: CandidateOutcome) -> Built {
+    fn triaged(&self, workorder: u8) -> OutputId {
         let opened = self.model.candidates.keys().map(|(output_id, _)| output_id.clone());
         let others = self.model.workorders.keys().map(OutputId::of);
         let output_id = opened.chain(others).nth(usize::from(workorder));
-        let output_id = output_id.unwrap_or_else(|| OutputId::of(&no_workorder()));
+        output_id.unwrap_or_else(|| OutputId::of(&no_workorder()))
+    }
+
+    fn resolve(&self, workorder: u8, candidate_index: u64, outcome: CandidateOutcome) -> Built {
+        let output_id = self.triaged(workorder);
         let resolution = triage::resolution(&output_id, candidate_index, outcome, self.model.now);
         Built::Commit(Actor::Operator, Claim::None, vec![triage::resolving(resolution)])
     }

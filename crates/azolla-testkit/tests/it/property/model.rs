@@ -183,7 +183,7 @@ impl Model {
     }
 
     /// W-2: an event for each of them that has no unprocessed one, and after a failed triage, not during one.
-    pub(super) fn awaiting_event(&self, attempts_max: u64) -> Vec<(StoredCapture, u64)> {
+    pub(super) fn awaiting_event(&self, attempts_max: u64) -> Vec<(CaptureId, u64)> {
         let is_triage = |stored: &StoredWorkorder| stored.workorder.diazotroph_type == DiazotrophType::Triage;
         let runs = self.workorders.values().any(|stored| is_triage(stored) && stored.stream_slot.is_some());
         let events = |id: &CaptureId| {
@@ -194,7 +194,8 @@ impl Model {
             let own = events(&stored.capture.capture_id);
             let tried = stored.attempts > stored.attempts_before;
             let entry = own.iter().map(|(entry, _)| *entry).max().unwrap_or_default() + 1;
-            (own.iter().all(|(_, processed)| *processed) && !(tried && runs)).then_some((stored, entry))
+            let awaits = own.iter().all(|(_, processed)| *processed) && !(tried && runs);
+            awaits.then_some((stored.capture.capture_id, entry))
         });
         awaits.collect()
     }
@@ -228,7 +229,7 @@ impl Model {
                 let stored = StoredCapture { capture, attempts: 0, attempts_before: 0, held: false };
                 self.captures.insert(id, stored).map_or(Ok(()), |_| refused("A-2"))
             }
-            Write::ProcessCapture { capture_id, at } => {
+            Write::ProcessCapture { capture_id, at, .. } => {
                 let capture = self.pending(capture_id)?;
                 capture.capture.status = CaptureStatus::Processed;
                 capture.capture.updated_at = *at;
@@ -329,18 +330,22 @@ impl Model {
             Write::Pause { key, pause } => self.pause(key, pause),
             Write::ResolveCandidate { resolution, .. } => {
                 let key = (resolution.output_id.clone(), resolution.candidate_index);
-                // DEFERRED is not final, and what is not PROMOTED can go back to it.
-                let stands = |old: &CandidateResolution| match old.outcome {
-                    CandidateOutcome::Deferred => false,
-                    CandidateOutcome::Promoted => true,
-                    _ => resolution.outcome != CandidateOutcome::Deferred,
-                };
+                let stands = |old: &CandidateResolution| old.outcome != CandidateOutcome::Deferred;
                 if self.resolutions.get(&key).is_some_and(stands) {
                     return refused("TF-8");
                 }
                 let Some(open) = self.candidates.get_mut(&key) else { return refused("A-3") };
                 *open = false;
                 self.resolutions.insert(key, (**resolution).clone());
+                Ok(())
+            }
+            Write::ReopenCandidate { output_id, candidate_index, outcome, .. } => {
+                let key = (output_id.clone(), *candidate_index);
+                if self.resolutions.get(&key).is_none_or(|found| found.outcome != *outcome) {
+                    return changed("candidate_resolution");
+                }
+                self.resolutions.remove(&key);
+                self.candidates.insert(key, true);
                 Ok(())
             }
             Write::Snooze { azolla_id: source, objective_id, until } => {

@@ -128,6 +128,12 @@ pub(super) enum Operation {
         index: u64,
         outcome: CandidateOutcome,
     },
+    Reopen {
+        workorder: u8,
+        index: u64,
+        outcome: CandidateOutcome,
+        party: Party,
+    },
     Clock(Move),
     /// Goes on through a second handle of the store.
     Switch,
@@ -246,6 +252,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     let step = (0..ObjectiveStep::ALL.len()).prop_map(|position| ObjectiveStep::ALL[position]);
     let edit = prop_oneof![Just(Edit::Title), Just(Edit::Urgency)];
     let outcome = (0..CandidateOutcome::ALL.len()).prop_map(|position| CandidateOutcome::ALL[position]);
+    let reopened = outcome.clone();
     let moved = prop_oneof![
         Just(Move::Little),
         Just(Move::BeforeExpiry),
@@ -291,6 +298,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => (capture(), party()).prop_map(|(capture, party)| Op::Retry { capture, party }),
         10 => (prop_oneof![3 => Just(0u8), 1 => 1..3u8], prop_oneof![3 => Just(0u64), 1 => 1..3u64], outcome)
             .prop_map(|(workorder, index, outcome)| Op::Resolve { workorder, index, outcome }),
+        5 => (prop_oneof![3 => Just(0u8), 1 => 1..3u8], prop_oneof![3 => Just(0u64), 1 => 1..3u64], reopened, party())
+            .prop_map(|(workorder, index, outcome, party)| Op::Reopen { workorder, index, outcome, party }),
         8 => moved.prop_map(Op::Clock),
         3 => Just(Op::Switch),
         5 => Just(Op::Resend),

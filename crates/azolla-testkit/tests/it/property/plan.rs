@@ -137,6 +137,7 @@ pub(super) fn shape(plan: &Plan, write: &Write) -> Result<(), Answer> {
             _ => Err(Answer::Malformed),
         },
         Write::RetryCapture { .. } if plan.actor != Actor::Operator => Err(Answer::Malformed),
+        Write::ReopenCandidate { .. } if plan.actor != Actor::Operator => Err(Answer::Malformed),
         // TF-7: candidates are opened by the gate.
         Write::OpenCandidates { .. } if plan.actor != Actor::Gate => Err(Answer::Malformed),
         Write::OpenCandidates { work_order_id, .. } => under(work_order_id.into()),

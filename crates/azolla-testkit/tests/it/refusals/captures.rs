@@ -23,7 +23,7 @@ async fn seen(world: &TestStore) -> (Vec<CaptureId>, Vec<CaptureId>, Vec<(Captur
     (
         ids(read.pending_captures(ATTEMPTS_MAX, 10).await.unwrap()),
         ids(read.fresh_captures(10).await.unwrap()),
-        awaiting.into_iter().map(|(stored, entry)| (stored.capture.capture_id, entry)).collect(),
+        awaiting,
     )
 }
 
@@ -82,7 +82,7 @@ on_both_backends! {
         type Allowed = fn(Actor, usize) -> bool;
         let steps: [(Write, Allowed, &str); 4] = [
             (
-                Write::ProcessCapture { capture_id: id.clone(), at },
+                Write::ProcessCapture { capture_id: id.clone(), at, no_action: None },
                 |actor, claim| actor == Actor::Operator || (actor == Actor::Gate && claim == 2),
                 "a capture is processed by the gate under its claim, or by the operator",
             ),
@@ -173,7 +173,7 @@ on_both_backends! {
         }
         let at = world.now().await;
         for id in [&made[2], &made[5]] {
-            world.done(Actor::Operator, Write::ProcessCapture { capture_id: id.clone(), at }).await;
+            world.done(Actor::Operator, Write::ProcessCapture { capture_id: id.clone(), at, no_action: None }).await;
         }
         made.reverse();
         let of = |positions: &[usize]| positions.iter().map(|at| made[*at].clone()).collect::<Vec<_>>();

@@ -7,7 +7,7 @@ use azolla_substrate::{
 use azolla_testkit::{
     TestStore, TriageCycle,
     cycle::{ROOM, pause_state, run_record, valid},
-    triage::{passing, resolving},
+    triage::{passing, reopening, resolving},
 };
 
 use crate::seed::{exported, full, place, refused, resolution};
@@ -25,19 +25,36 @@ async fn executed(cycle: &TriageCycle<'_>, candidates: usize) -> (WorkOrderId, F
 }
 
 on_both_backends! {
-    async fn tf8_an_outcome_is_taken_back_to_deferred_and_promoted_never(world: TestStore) {
+    async fn tf8_an_outcome_stands_until_it_is_taken_back(world: TestStore) {
         use CandidateOutcome::{Deferred, Discarded, Duplicate, Promoted};
         let cycle = TriageCycle::new(&world).await;
         let (_, work_order_id) = cycle.passed(1).await;
         let output_id = OutputId::of(&work_order_id);
-        for outcome in [Deferred, Deferred, Discarded, Deferred, Duplicate, Deferred, Promoted] {
+        let open = async || world.read().count_open_candidates().await.unwrap();
+        for outcome in [Deferred, Deferred, Discarded, Duplicate, Deferred, Promoted, Promoted] {
             assert_eq!(cycle.resolve(&output_id, 0, outcome).await.unwrap(), CommitOutcome::Done);
-            for next in CandidateOutcome::ALL.iter().filter(|next| !outcome.may_become(**next)) {
+            assert_eq!(open().await, 0);
+            for next in CandidateOutcome::ALL.iter().filter(|_| outcome.is_final()) {
                 let write = resolving(resolution(&output_id, 0, *next, world.now().await));
                 let error = refused(&world, Actor::Operator, None, [write]).await;
                 assert_eq!(place(&error), "candidate_resolution.outcome TF-8", "{outcome} -> {next}");
             }
+            // Not what it was, not another candidate, and by nobody but the operator.
+            let other = if outcome == Discarded { Promoted } else { Discarded };
+            for (index, was) in [(0, other), (1, outcome)] {
+                let error = refused(&world, Actor::Operator, None, [reopening(&output_id, index, was)]).await;
+                assert!(matches!(error, SubstrateError::Changed { .. }), "{error:?}");
+            }
+            let error = refused(&world, Actor::Client, None, [reopening(&output_id, 0, outcome)]).await;
+            assert!(matches!(error, SubstrateError::Malformed(_)), "{error:?}");
+            if outcome.is_final() {
+                world.done(Actor::Operator, reopening(&output_id, 0, outcome)).await;
+                assert_eq!((open().await, world.read().resolutions_of(&output_id).await.unwrap()), (1, vec![]));
+                let error = refused(&world, Actor::Operator, None, [reopening(&output_id, 0, outcome)]).await;
+                assert!(matches!(error, SubstrateError::Changed { .. }), "{error:?}");
+            }
         }
+        cycle.resolve(&output_id, 0, Promoted).await.unwrap();
         // The row holds the last word, the journal every one of them, with the objective that it named.
         let [last] = &world.read().resolutions_of(&output_id).await.unwrap()[..] else { panic!() };
         assert_eq!(last.outcome, Promoted);
@@ -46,11 +63,13 @@ on_both_backends! {
             .iter()
             .map(|entry| {
                 let named = entry.detail.as_ref().and_then(|detail| detail.get("objective_id"));
-                (entry.to_status.as_deref().unwrap(), named.is_some())
+                (entry.from_status.as_deref(), entry.to_status.as_deref(), named.is_some())
             })
             .collect();
-        let expected = [("DEFERRED", false), ("DEFERRED", false), ("DISCARDED", false), ("DEFERRED", false),
-            ("DUPLICATE", true), ("DEFERRED", false), ("PROMOTED", true)];
+        let (to, back) = (|to, named| (None, Some(to), named), |from| (Some(from), None, false));
+        let expected = [to("DEFERRED", false), to("DEFERRED", false), to("DISCARDED", false), back("DISCARDED"),
+            to("DUPLICATE", true), back("DUPLICATE"), to("DEFERRED", false), to("PROMOTED", true),
+            back("PROMOTED"), to("PROMOTED", true), back("PROMOTED"), to("PROMOTED", true)];
         assert_eq!(told, expected);
     }
 
@@ -144,14 +163,16 @@ on_both_backends! {
         assert_eq!(cycle.schedule(&event_id, &batch, limited).await.unwrap(), CommitOutcome::ReviewLimit);
         assert_eq!(exported(&world).await, before);
 
-        // Any outcome resolves, DEFERRED too; taking it back opens nothing.
+        // Any outcome resolves, DEFERRED too; what is taken back waits again.
         let output_id = OutputId::of(&first);
-        for (index, outcome) in [(0, CandidateOutcome::Discarded), (0, CandidateOutcome::Deferred)] {
-            cycle.resolve(&output_id, index, outcome).await.unwrap();
-            assert_eq!(cycle.schedule(&event_id, &batch, limited).await.unwrap(), CommitOutcome::ReviewLimit);
-        }
+        cycle.resolve(&output_id, 0, CandidateOutcome::Discarded).await.unwrap();
+        assert_eq!(cycle.schedule(&event_id, &batch, limited).await.unwrap(), CommitOutcome::ReviewLimit);
         cycle.resolve(&output_id, 1, CandidateOutcome::Deferred).await.unwrap();
         assert_eq!(waiting().await, StreamState { open: 0, waiting: 1 });
+        world.done(Actor::Operator, reopening(&output_id, 0, CandidateOutcome::Discarded)).await;
+        assert_eq!(waiting().await, StreamState { open: 0, waiting: 2 });
+        assert_eq!(cycle.schedule(&event_id, &batch, limited).await.unwrap(), CommitOutcome::ReviewLimit);
+        cycle.resolve(&output_id, 0, CandidateOutcome::Promoted).await.unwrap();
         assert_eq!(cycle.schedule(&event_id, &batch, limited).await.unwrap(), CommitOutcome::Done);
         assert_eq!(azolla_substrate::verify(world.read()).await.unwrap(), []);
     }

@@ -584,15 +584,15 @@ fn of_candidates(made: &Everything) -> Vec<Break> {
         broken(
             7,
             &output,
-            "the journal opened 8",
-            format!("UPDATE journal SET detail = '{{\"count\":8}}' WHERE {opened}"),
+            "the journal opened 9",
+            format!("UPDATE journal SET detail = '{{\"count\":9}}' WHERE {opened}"),
         ),
-        broken(7, &output, "the journal opened 7", "DELETE FROM candidate WHERE open = 1".into()),
+        broken(7, &output, "the journal opened 8", "DELETE FROM candidate WHERE candidate_index = 7".into()),
         broken(
             7,
             &output,
-            "the journal opened 7",
-            "UPDATE candidate SET candidate_index = 9 WHERE open = 1".into(),
+            "the journal opened 8",
+            "UPDATE candidate SET candidate_index = 9 WHERE candidate_index = 7".into(),
         ),
         broken(
             8,
@@ -615,8 +615,32 @@ fn of_candidates(made: &Everything) -> Vec<Break> {
         broken(
             8,
             format!("{output}#4"),
-            "went from DUPLICATE to DISCARDED",
-            format!("DELETE FROM journal WHERE to_status = 'DEFERRED' AND {}", resolved(4)),
+            "went from DUPLICATE to DEFERRED",
+            format!("DELETE FROM journal WHERE step = 'UNDO' AND {}", resolved(4)),
+        ),
+        broken(
+            8,
+            format!("{output}#6"),
+            "was taken back from Some(Promoted), it was None",
+            format!("DELETE FROM journal WHERE step = 'INSERT' AND {}", resolved(6)),
+        ),
+        broken(
+            8,
+            format!("{output}#6"),
+            "was taken back from Some(Promoted)",
+            format!("UPDATE journal SET actor = 'GATE' WHERE step = 'UNDO' AND {}", resolved(6)),
+        ),
+        broken(
+            8,
+            format!("{output}#6"),
+            "is Some(Promoted), the journal ends at None",
+            "UPDATE candidate_resolution SET taken_back = 0 WHERE candidate_index = 6".into(),
+        ),
+        broken(
+            8,
+            format!("{output}#1"),
+            "is None, the journal ends at Some(Discarded)",
+            "UPDATE candidate_resolution SET taken_back = 1 WHERE candidate_index = 1".into(),
         ),
         broken(
             8,
@@ -624,7 +648,12 @@ fn of_candidates(made: &Everything) -> Vec<Break> {
             "is Some(Deferred), the journal ends at Some(Discarded)",
             "UPDATE candidate_resolution SET outcome = 'DEFERRED' WHERE candidate_index = 1".into(),
         ),
-        broken(10, &output, "has 6 candidates, its content 7", "DELETE FROM candidate WHERE open = 1".into()),
+        broken(
+            10,
+            &output,
+            "has 7 candidates, its content 8",
+            "DELETE FROM candidate WHERE candidate_index = 7".into(),
+        ),
         broken(
             10,
             &output,

@@ -11,13 +11,13 @@ pub(crate) fn matters(entry: &JournalEntry, azolla_type: AzollaType) -> bool {
     match entry.step {
         Step::Grant | Step::Release | Step::Emit | Step::Gate | Step::Attempt => false,
         // That a note is triaged is said once for all of them, by their candidates.
-        Step::Process => is_capture(entry) && entry.actor == Actor::Operator,
+        Step::Process => is_capture(entry) && (entry.actor == Actor::Operator || needed_nothing(entry)),
         Step::Insert => of_notes(entry).is_some(),
         // What a triage or an orientation yields is told by what its gate makes of it.
         Step::Execute => azolla_type == AzollaType::CodePatch,
         // The standing objective is written only to end a pause_state of its own.
         Step::Edit => entry.resource_id != STANDING,
-        Step::Hold | Step::Retry => true,
+        Step::Hold | Step::Retry | Step::Undo => true,
         Step::Sa | Step::Sb | Step::Sc | Step::Sd | Step::Se | Step::Sf | Step::Sg | Step::Sh | Step::Si => {
             true
         }
@@ -65,12 +65,16 @@ pub(crate) fn words(entry: &JournalEntry, azolla_type: AzollaType) -> String {
         JournalStep::Emit => "was emitted".to_owned(),
         JournalStep::Process if is_capture(entry) => match entry.actor {
             Actor::Operator => "was dealt with by hand".to_owned(),
-            _ => "was triaged".to_owned(),
+            _ => match no_action(entry) {
+                Some(reason) => format!("needs nothing: {reason}"),
+                None => "was triaged".to_owned(),
+            },
         },
         JournalStep::Process => format!("was processed: {}", status(&entry.to_status)),
         JournalStep::Attempt => "counts one more attempt".to_owned(),
         JournalStep::Hold => "could not be triaged and waits for you".to_owned(),
         JournalStep::Retry => "is to be triaged again".to_owned(),
+        JournalStep::Undo => "was taken back".to_owned(),
         JournalStep::Insert => format!("was recorded {}", status(&entry.to_status)).trim_end().to_owned(),
     };
     let about =
@@ -84,6 +88,9 @@ fn of_notes(entry: &JournalEntry) -> Option<String> {
     let id = &entry.resource_id;
     let detail = |key: &str| entry.detail.as_ref()?.get(key);
     let text = |key: &str| detail(key).and_then(Value::as_str).unwrap_or_default();
+    if entry.step == JournalStep::Undo {
+        return Some(format!("candidate {} is open again", candidate(id)?));
+    }
     if entry.step != JournalStep::Insert {
         return None;
     }
@@ -94,8 +101,7 @@ fn of_notes(entry: &JournalEntry) -> Option<String> {
             count => format!("{id} has {} candidates for you", count.unwrap_or_default()),
         }),
         "candidate_resolution" => {
-            let (output, index) = id.rsplit_once('#')?;
-            let candidate = format!("candidate {output}/{}", index.parse::<u64>().ok()? + 1);
+            let candidate = format!("candidate {}", candidate(id)?);
             Some(match entry.to_status.as_deref()? {
                 "PROMOTED" => format!("{candidate} became {}", text("objective_id")),
                 "DUPLICATE" => format!("{candidate} is a duplicate of {}", text("objective_id")),
@@ -111,6 +117,12 @@ fn of_notes(entry: &JournalEntry) -> Option<String> {
         "pause_state" => of_pause(entry, text("objective_id")),
         _ => None,
     }
+}
+
+/// Returns how the operator names the candidate that a row is about.
+fn candidate(resource_id: &str) -> Option<String> {
+    let (output, index) = resource_id.rsplit_once('#')?;
+    Some(format!("{output}/{}", index.parse::<u64>().ok()? + 1))
 }
 
 /// Returns what a pause_state says that no other row does: a deadline, and the end of a triage or an orientation.
@@ -134,6 +146,15 @@ fn of_pause(entry: &JournalEntry, objective_id: &str) -> Option<String> {
 /// Tells whether a row is about a note.
 fn is_capture(entry: &JournalEntry) -> bool {
     entry.resource_type == "capture_buffer"
+}
+
+/// Tells whether a row says that nothing came of a note: of many, only the number matters.
+pub(crate) fn needed_nothing(entry: &JournalEntry) -> bool {
+    no_action(entry).is_some()
+}
+
+fn no_action(entry: &JournalEntry) -> Option<&str> {
+    entry.detail.as_ref()?.get("no_action")?.as_str().filter(|_| is_capture(entry))
 }
 
 /// Tells whether a row says that a note was stored: of many, only the number matters.

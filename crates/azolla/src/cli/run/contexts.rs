@@ -1,12 +1,15 @@
-//! What the roles of several azollas work with, opened together: those that cannot work are left out.
+//! What the roles of several azollas work with, opened together: those that cannot work are left out, or come later.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use azolla_control_plane::WorkerContext;
 use azolla_protocol::WorkerRole;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::timeout};
 
-use super::progress::{self, Drawing};
+use super::progress::{self, Drawing, Working};
 use crate::{config::AzollaConfig, deployment::Deployment, screen::remark, under_way::UnderWay, workers};
 
 /// The azollas that work.
@@ -17,6 +20,20 @@ pub(crate) struct Contexts {
     pub(crate) refused: Option<anyhow::Error>,
     /// What is under way in them.
     pub(crate) under_way: Arc<UnderWay>,
+    /// Those that were left out.
+    pub(crate) left_out: Vec<AzollaConfig>,
+    opener: Opener,
+}
+
+/// How an azolla is opened for its roles.
+#[derive(Clone)]
+pub(crate) struct Opener {
+    deployment: Arc<Deployment>,
+    roles: Option<Vec<WorkerRole>>,
+    stopping: watch::Receiver<bool>,
+    under_way: Arc<UnderWay>,
+    /// Those that work, later ones included.
+    working: Working,
 }
 
 impl Contexts {
@@ -27,28 +44,68 @@ impl Contexts {
         roles: Option<&[WorkerRole]>,
         stopping: &watch::Receiver<bool>,
     ) -> Self {
-        let under_way = Arc::new(UnderWay::default());
-        let (mut all, mut refused) = (Vec::new(), None);
+        let opener = Opener {
+            deployment: deployment.clone(),
+            roles: roles.map(<[_]>::to_vec),
+            stopping: stopping.clone(),
+            under_way: Arc::default(),
+            working: Working::default(),
+        };
+        let (mut all, mut refused, mut left_out) = (Vec::new(), None, Vec::new());
         for azolla in azollas {
-            let shown = under_way.clone();
-            let watcher: workers::Watcher = Arc::new(move |activity| progress::show(&shown, activity));
-            match workers::context(deployment, azolla, watcher, stopping.clone()).await {
-                Ok(mut context) => {
-                    context.settings.roles.retain(|role| roles.is_none_or(|roles| roles.contains(role)));
-                    all.push(Arc::new(context));
-                }
+            match opener.open(azolla).await {
+                Ok(context) => all.push(context),
                 Err(error) => {
                     // The others can work all the same.
                     remark(&format!("{} is left out: {error:#}", azolla.id));
                     refused = Some(error);
+                    left_out.push(azolla.clone());
                 }
             }
         }
-        Self { all, refused, under_way }
+        Self { all, refused, under_way: opener.under_way.clone(), left_out, opener }
+    }
+
+    /// Returns how one that was left out is opened later.
+    pub(crate) fn opener(&self) -> Opener {
+        self.opener.clone()
     }
 
     /// Shows what is under way until the drawing is ended.
     pub(crate) fn draw(&self) -> Drawing {
-        progress::begin(&self.under_way, &self.all)
+        progress::begin(&self.under_way, &self.opener.working)
+    }
+}
+
+impl Opener {
+    /// The first wait for an azolla that cannot work, doubled up to the last.
+    const FIRST: Duration = Duration::from_millis(500);
+    const LAST: Duration = Duration::from_secs(30);
+
+    async fn open(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<WorkerContext>> {
+        let shown = self.under_way.clone();
+        let watcher: workers::Watcher = Arc::new(move |activity| progress::show(&shown, activity));
+        let mut context = workers::context(&self.deployment, azolla, watcher, self.stopping.clone()).await?;
+        let roles = self.roles.as_ref();
+        context.settings.roles.retain(|role| roles.is_none_or(|roles| roles.contains(role)));
+        let context = Arc::new(context);
+        self.working.lock().unwrap_or_else(PoisonError::into_inner).push(context.clone());
+        Ok(context)
+    }
+
+    /// Tries again until the azolla can work, ever more seldom; none if everything ends before. That it cannot was told
+    /// once; that it can is told now.
+    pub(crate) async fn open_later(self, azolla: &AzollaConfig) -> Option<Arc<WorkerContext>> {
+        let (mut wait, mut stopping) = (Self::FIRST, self.stopping.clone());
+        loop {
+            if timeout(wait, stopping.wait_for(|stopping| *stopping)).await.is_ok() {
+                return None;
+            }
+            if let Ok(context) = self.open(azolla).await {
+                remark(&format!("{} is there now, and works", azolla.id));
+                return Some(context);
+            }
+            wait = wait.saturating_mul(2).min(Self::LAST);
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! What is under way: one line on a terminal, redrawn about once a second; elsewhere one plain line per step.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use azolla_control_plane::{Activity, WorkerContext};
 use tokio::task::JoinHandle;
@@ -10,6 +13,9 @@ use crate::{
     screen::{duration, remark},
     under_way::{Noted, UnderWay},
 };
+
+/// The azollas that work, later ones included.
+pub(super) type Working = Arc<Mutex<Vec<Arc<WorkerContext>>>>;
 
 /// The line on a terminal, if there is one.
 pub(crate) struct Drawing(Option<JoinHandle<()>>);
@@ -33,11 +39,11 @@ pub(super) fn show(under_way: &UnderWay, activity: &Activity) {
 }
 
 /// Draws the line until the drawing is ended.
-pub(super) fn begin(under_way: &Arc<UnderWay>, contexts: &[Arc<WorkerContext>]) -> Drawing {
+pub(super) fn begin(under_way: &Arc<UnderWay>, working: &Working) -> Drawing {
     if !is_watched() {
         return Drawing(None);
     }
-    let (under_way, contexts) = (under_way.clone(), contexts.to_vec());
+    let (under_way, working) = (under_way.clone(), working.clone());
     Drawing(Some(tokio::spawn(async move {
         let mut moves = under_way.moves();
         let mut tick = tokio::time::interval(REDRAWN_EVERY);
@@ -57,6 +63,7 @@ pub(super) fn begin(under_way: &Arc<UnderWay>, contexts: &[Arc<WorkerContext>]) 
                     draw(&line);
                     drawn = true;
                     tick.tick().await;
+                    let contexts = working.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     for context in &contexts {
                         // A store that does not answer now is asked again in a second.
                         let _ = under_way.forget_over(&context.identity.azolla_id, context.read()).await;

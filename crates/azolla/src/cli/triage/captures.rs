@@ -70,12 +70,12 @@ fn document(stored: &StoredCapture) -> Value {
     json!({"capture": stored.capture, "attempts": stored.attempts, "held": stored.held})
 }
 
-/// Triage notes again that could not be triaged
+/// Triage notes again that could not be triaged, or that came to nothing
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla triage retry            all that were given up\n  \
                         azolla triage retry cap-0sp95scwe5f6\n  azolla triage retry out-0sp95scwe5f6-1    the notes of one triage")]
 pub(super) struct Retry {
-    /// A note, or a triage that failed; otherwise every note that was given up.
+    /// A note, also one that came to nothing, or a triage that failed; otherwise every note that was given up.
     #[arg(value_name = "ID")]
     id: Option<IdPart>,
 

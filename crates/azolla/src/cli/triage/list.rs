@@ -3,15 +3,19 @@
 use std::{path::Path, process::ExitCode, sync::Arc};
 
 use azolla_protocol::{AzollaType, limits};
+use azolla_substrate::SubstrateRead;
 use clap::Args;
 use serde_json::{Value, json};
 
 use crate::{
-    acts::{self, Listed, outcome},
-    cli::{Which, run},
+    acts::{self, Listed, Triaged, outcome},
+    cli::{Which, line, run},
     deployment::Deployment,
-    screen::{self, FAINT, PLAIN, Page, STRONG},
+    screen::{self, FAINT, PLAIN, Page, STRONG, plain},
 };
+
+/// For how long `azolla triage` says that notes needed nothing.
+const LATELY_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 
 #[derive(Args)]
 pub(super) struct List {
@@ -19,7 +23,7 @@ pub(super) struct List {
     #[arg(long)]
     pub(super) now: bool,
 
-    /// Also what is settled, the newest first.
+    /// Also what is settled, the newest first: candidates, and notes that needed nothing.
     #[arg(long)]
     all: bool,
 
@@ -40,17 +44,20 @@ impl List {
             false => ExitCode::SUCCESS,
         };
         let store = deployment.open(azolla).await?;
-        let listed = match self.all {
-            true => acts::all_candidates(store.read()).await?,
-            false => acts::open_candidates(store.read()).await?,
+        let triages = match self.all {
+            true => acts::all_triages(store.read()).await?,
+            false => acts::open_triages(store.read()).await?,
         };
+        let listed: Vec<&Listed> = triages.iter().flat_map(|triaged| &triaged.candidates).collect();
         let pending = store.read().count_pending_captures().await?;
         let held = store.read().count_held_captures().await?;
         if self.json {
-            let candidates: Vec<Value> = listed.iter().map(document).collect();
+            let candidates: Vec<Value> = listed.iter().map(|listed| document(listed)).collect();
+            let no_action = triages.iter().flat_map(|triaged| &triaged.no_action).collect::<Vec<_>>();
+            let notes: Vec<Value> = triages.iter().filter_map(notes_document).collect();
             let data = json!({
-                "azolla_id": azolla.id, "candidates": candidates, "captures_pending": pending,
-                "captures_held": held,
+                "azolla_id": azolla.id, "candidates": candidates, "no_action": no_action, "notes": notes,
+                "captures_pending": pending, "captures_held": held,
             });
             screen::show_json("triage", data)?;
             return Ok(code);
@@ -61,11 +68,18 @@ impl List {
             (true, _) => page.line(PLAIN, "No candidate waits for you yet."),
             (false, _) => &mut page,
         };
-        for (at, listed) in listed.iter().enumerate() {
-            if at > 0 {
-                page.line(PLAIN, "");
+        let mut is_first = true;
+        for triaged in &triages {
+            for listed in &triaged.candidates {
+                if !std::mem::take(&mut is_first) {
+                    page.line(PLAIN, "");
+                }
+                add(&mut page, listed);
             }
-            add(&mut page, listed);
+            add_notes(&mut page, triaged);
+            if self.all {
+                add_no_action(&mut page, triaged);
+            }
         }
         if let Some(first) = listed.iter().find(|listed| listed.is_open()) {
             let id = &first.id;
@@ -83,8 +97,14 @@ impl List {
                 false => page.command("  ", "azolla triage --now"),
             };
         }
-        if held > 0 {
+        if !self.all {
+            add_lately(&mut page, store.read()).await?;
+        }
+        if let [first, ..] = &store.read().held_captures(1).await?[..] {
+            let stored = store.read().capture(first).await?;
+            let text = stored.map(|stored| line::first_line(&stored.capture.raw_content)).unwrap_or_default();
             page.heading(&format!("{held} of your notes could not be triaged"))
+                .line(FAINT, &format!("  the first: {first}  {}", plain(&text)))
                 .command("  ", "azolla triage retry")
                 .line(
                     FAINT,
@@ -110,6 +130,42 @@ fn add(page: &mut Page, listed: &Listed) {
     for ambiguity in &candidate.ambiguities {
         page.line(FAINT, &format!("  not clear: {ambiguity}"));
     }
+}
+
+/// Adds what a triage could not tell over all of its notes.
+fn add_notes(page: &mut Page, triaged: &Triaged) {
+    if !triaged.notes.trim().is_empty() {
+        page.line(FAINT, &format!("Said by {}:", triaged.output_id)).block("  ", FAINT, &triaged.notes);
+    }
+}
+
+/// Adds the notes that needed nothing, and how to have one triaged all the same.
+fn add_no_action(page: &mut Page, triaged: &Triaged) {
+    for entry in &triaged.no_action {
+        page.add(STRONG, entry.capture_id.as_str())
+            .line(PLAIN, &format!("  needed nothing: {}", plain(&entry.reason)))
+            .line(FAINT, &format!("  otherwise: azolla triage retry {}", entry.capture_id));
+    }
+}
+
+/// Adds one line about the notes that needed nothing of late.
+async fn add_lately(page: &mut Page, read: &dyn SubstrateRead) -> anyhow::Result<()> {
+    const LOOKED_AT: u64 = 20;
+    let since = read.now().await?.plus_ms(-LATELY_MS);
+    let latest = read.triage_outputs(None, LOOKED_AT).await?.into_iter().map(Triaged::from);
+    let latest = latest.filter(|triaged| triaged.created_at > since);
+    let notes = match latest.map(|triaged| triaged.no_action.len()).sum::<usize>() {
+        0 => return Ok(()),
+        1 => "1 note".to_owned(),
+        count => format!("{count} notes"),
+    };
+    page.line(FAINT, &format!("{notes} of the last days needed nothing; azolla triage --all says why"));
+    Ok(())
+}
+
+fn notes_document(triaged: &Triaged) -> Option<Value> {
+    let said = Some(&triaged.notes).filter(|notes| !notes.trim().is_empty())?;
+    Some(json!({"output_id": triaged.output_id, "notes": said}))
 }
 
 /// O-3: while enough triage waits for the operator, no more is made.

@@ -60,8 +60,8 @@ impl Duplicate {
 /// Take back what was done with a candidate
 #[derive(Args)]
 #[command(after_help = "Examples:\n  azolla triage undo 2\n\n\
-                        What was promoted is archived, as long as it is not approved; promote brings it back. Anything \
-                        else is open again, as deferred.")]
+                        The candidate is open again. What it became is archived; that can be undone as long as it is \
+                        not approved.")]
 pub(super) struct Undo {
     #[command(flatten)]
     target: Target,

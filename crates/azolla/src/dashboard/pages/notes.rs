@@ -3,12 +3,12 @@
 use azolla_protocol::{
     AzollaId, AzollaType, CandidateOutcome, CaptureId, CaptureStatus, Timestamp, content::Confidence,
 };
-use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, SubstrateRead};
+use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, SubstrateRead, TriageOutput};
 use maud::{Markup, html};
 
 use super::load::{self, away};
 use crate::{
-    acts::{Act, Listed, listed, outcome},
+    acts::{Act, Listed, Triaged, outcome},
     cli::line::first_line,
     dashboard::{
         Ask, PageError, Shown,
@@ -79,9 +79,9 @@ async fn load(
         others: Vec::new(),
         targets: Vec::new(),
         now: read.now().await?,
-        open: open.into_iter().flat_map(listed).filter(Listed::is_open).collect(),
+        open: open.into_iter().flat_map(candidates).filter(Listed::is_open).collect(),
         open_count: read.count_open_candidates().await?,
-        settled: settled.into_iter().flat_map(listed).filter(|listed| !listed.is_open()).collect(),
+        settled: settled.into_iter().flat_map(candidates).filter(|listed| !listed.is_open()).collect(),
         pending: read.count_pending_captures().await?,
         held: read.count_held_captures().await?,
         next: last.map(|last| last.capture.capture_id.clone()),
@@ -125,6 +125,10 @@ pub(super) fn view(notes: &Notes, session: &Session) -> Markup {
             }
         }
     }
+}
+
+fn candidates(found: TriageOutput) -> Vec<Listed> {
+    Triaged::from(found).candidates
 }
 
 fn candidate(notes: &Notes, listed: &Listed, session: &Session) -> Markup {

@@ -228,6 +228,7 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
         run: Some(a_run(said)),
         evidence: Some(evidence(said)),
         usage: vec![usage],
+        manifest: None,
         pause: Some(a_pause(said)),
     };
     let listed = a_candidate(said, Some(CandidateOutcome::Promoted));

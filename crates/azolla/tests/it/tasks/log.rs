@@ -35,7 +35,7 @@ fn the_log_tells_what_became_of_notes_in_plain_words() {
         format!("{output} has 2 candidates for you"),
         format!("candidate {fence} became {id}, by you"),
         format!("candidate {tyres} was discarded, by you"),
-        format!("candidate {tyres} was left for later, by you"),
+        format!("candidate {tyres} is open again, by you"),
         format!("candidate {tyres} is a duplicate of {id}, by you"),
         format!("orientation {} was made", last["manifest_id"].as_str().unwrap()),
         format!("{id} is left alone until 2999-12-24 00:00 UTC, by you"),

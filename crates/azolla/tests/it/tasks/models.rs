@@ -69,7 +69,10 @@ fn tf7_w2_an_unusable_answer_holds_the_notes_until_the_operator_retries() {
         assert_eq!((pending(&world), candidates(&world, &["--all"]).len()), ((2, 2), 0), "{name}");
         assert_eq!(texts(&world), notes, "{name}");
         assert!(
-            now.stdout.contains("2 of your notes could not be triaged\n  azolla triage retry\n"),
+            now.stdout.contains(&format!(
+                "2 of your notes could not be triaged\n  the first: {}  the invoices are late again\n  azolla triage retry\n",
+                ids[0]
+            )),
             "{name}: {}",
             now.stdout
         );
@@ -81,7 +84,8 @@ fn tf7_w2_an_unusable_answer_holds_the_notes_until_the_operator_retries() {
         assert_eq!(server.asked().len(), asked, "{name}");
         let page = world.azolla(&[]).ok();
         assert!(
-            page.contains(" could not be triaged: ") && page.contains("azolla triage retry"),
+            page.contains("2 notes could not be triaged, the first (the invoices are late again): ")
+                && page.contains("  azolla triage retry\n"),
             "{name}: {page}"
         );
         let listed = world.azolla(&["triage", "captures"]).ok();

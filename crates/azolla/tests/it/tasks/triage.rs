@@ -1,10 +1,13 @@
 //! `azolla triage`: what it lists, what holds it back, and what can be done with a note by hand (TF-1, TF-7, S-4, O-3).
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::{
     assert_clean, candidates, capture, captures, desk, documents, exported, office, pending, set_for_notes,
 };
+use crate::server::Server;
 
 #[test]
 fn tf1_notes_become_candidates_when_asked_and_by_a_run() {
@@ -105,8 +108,6 @@ fn s4_a_note_is_dealt_with_by_hand_once_and_with_a_reason() {
     assert_eq!(answer.stderr, format!("{first} is dealt with; its text stays where it is\n"));
     let told = world.azolla(&["triage", "process", &first, "--reason", "again"]).refused(4);
     assert!(told.contains("is PROCESSED already"), "{told}");
-    let told = world.azolla(&["triage", "retry", &first]).refused(4);
-    assert!(told.contains("is PROCESSED; retry needs PENDING"), "{told}");
     let told = world.azolla(&["triage", "process", "cap-nothing", "--reason", "x"]).refused(3);
     assert!(told.ends_with("hint: azolla triage captures\n"), "{told}");
     let told = world.azolla(&["triage", "process", "cap", "--reason", "x"]);
@@ -118,6 +119,76 @@ fn s4_a_note_is_dealt_with_by_hand_once_and_with_a_reason() {
     world.azolla(&["triage", "--now"]).ok();
     assert_eq!(candidates(&world, &["--all"]), Vec::<Value>::new(), "what is dealt with is not triaged");
     assert_clean(&world);
+}
+
+#[test]
+fn s4_a_note_that_needed_nothing_is_told_explained_and_brought_back() {
+    let world = office();
+    world.azolla(&[]).ok();
+    let (thanks, plants) = (capture(&world, "thanks a lot!"), capture(&world, "Water the plants"));
+    let page = world.azolla(&["triage", "--now"]).ok();
+    assert!(
+        page.contains("1 note of the last days needed nothing; azolla triage --all says why\n"),
+        "{page}"
+    );
+    let all = world.azolla(&["triage", "--all"]).ok();
+    let told = format!(
+        "{thanks}  needed nothing: It thanks or agrees, and asks for nothing.\n  otherwise: azolla triage retry {thanks}\n"
+    );
+    assert!(all.contains(&told), "{all}");
+    let json = world.azolla(&["triage", "--all", "--json"]).json("triage");
+    assert_eq!(json["no_action"][0]["capture_id"], json!(thanks));
+    let page = world.azolla(&[]).ok();
+    assert!(page.contains(&format!("note {thanks} needs nothing: It thanks or agrees")), "{page}");
+    // What became of a note, by any unique part of its id.
+    let page = world.azolla(&["explain", &thanks[..13]]).ok();
+    assert!(page.starts_with("thanks a lot!\n") && page.contains("PROCESSED"), "{page}");
+    assert!(page.contains("needs nothing  It thanks or agrees"), "{page}");
+    assert!(page.ends_with(&format!("Next\n  azolla triage retry {thanks}\n")), "{page}");
+    let watered = super::called(&world, "plants");
+    let page = world.azolla(&["explain", &plants]).ok();
+    assert!(page.contains(&format!("{watered}  Water the plants (open)")), "{page}");
+    assert!(page.ends_with(&format!("Next\n  azolla triage promote {watered}\n")), "{page}");
+    let told = world.azolla(&["triage", "retry", &plants]).refused(4);
+    assert!(told.contains(&format!("candidate {watered} came of it")), "{told}");
+    // Back again, as a note of its own, and this time it is a candidate.
+    let told = world.azolla(&["triage", "retry", &thanks]);
+    assert_eq!(
+        told.stderr,
+        format!("{thanks} is stored once more as {thanks}-again; next: azolla triage --now\n")
+    );
+    let page = world.azolla(&["triage", "--now"]).ok();
+    assert!(page.contains("hanks a lot"), "{page}");
+    assert!(page.contains(&format!("{thanks}-again was asked for again. It thanks or agrees")), "{page}");
+    let id = world.azolla(&["triage", "promote", &super::called(&world, "hanks a lot")]).ok();
+    let page = world.azolla(&["explain", &format!("{thanks}-again")]).ok();
+    assert!(page.ends_with(&format!("Next\n  azolla explain {id}")), "{page}");
+    let json = world.azolla(&["explain", &thanks, "--json"]).json("explanation");
+    assert_eq!(json["capture"]["raw_content"], "thanks a lot!");
+    assert_eq!(json["triages"][0]["no_action"], "It thanks or agrees, and asks for nothing.");
+    let told = world.azolla(&["explain", "cap-nothing"]).refused(3);
+    assert!(told.contains("there is no such note: cap-nothing"), "{told}");
+    assert_clean(&world);
+}
+
+#[test]
+fn up_takes_an_azolla_on_once_its_store_is_there() {
+    let world = office();
+    capture(&world, "Paint the fence");
+    let (store, kept) = (world.home().join("azollas/az-taskmgmt.sqlite"), world.path("kept"));
+    std::fs::rename(&store, &kept).unwrap();
+    let server = Server::start_with(&world, &["up", "--listen", "127.0.0.1:0"]);
+    assert!(server.said.contains("az-taskmgmt is tried again until it can work\n"), "{}", server.said);
+    std::fs::rename(&kept, &store).unwrap();
+    let begun = Instant::now();
+    while pending(&world).0 > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{}", world.log());
+    }
+    let log = world.log();
+    assert_eq!(log.matches("az-taskmgmt is left out: ").count(), 1, "{log}");
+    assert!(log.contains("az-taskmgmt is there now, and works\n"), "{log}");
+    drop(server);
+    assert_eq!(candidates(&world, &[]).len(), 1);
 }
 
 #[test]

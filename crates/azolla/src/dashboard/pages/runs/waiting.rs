@@ -58,7 +58,7 @@ fn waits_after(step: JournalStep) -> Option<bool> {
         Step::Sa | Step::Sb | Step::Sc | Step::Sd | Step::Sg | Step::Sh | Step::Si | Step::Sj => Some(false),
         Step::Sk | Step::Sl | Step::Sn | Step::So => Some(false),
         Step::Grant | Step::Release | Step::Insert | Step::Emit | Step::Process | Step::Execute => None,
-        Step::Gate | Step::Edit | Step::Attempt | Step::Hold | Step::Retry => None,
+        Step::Gate | Step::Edit | Step::Attempt | Step::Hold | Step::Retry | Step::Undo => None,
     }
 }
 

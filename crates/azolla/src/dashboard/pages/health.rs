@@ -24,6 +24,8 @@ pub(super) struct Health {
     pub(super) today: Option<String>,
     pub(super) caps: Vec<(&'static str, String)>,
     pub(super) paths: Vec<(&'static str, String)>,
+    /// Whether this process also does the work.
+    pub(super) works: bool,
 }
 
 /// One azolla.
@@ -110,6 +112,7 @@ async fn load(ask: &Ask<'_>) -> Health {
         today: look.spending.today(limits),
         caps: caps.collect(),
         paths: paths.into(),
+        works: ask.app.works(),
     }
 }
 
@@ -196,6 +199,7 @@ pub(super) fn view(health: &Health) -> Markup {
                 h2 { "This program" }
                 dl.facts-list {
                     div { dt { "version" } dd { (env!("CARGO_PKG_VERSION")) } }
+                    div { dt { "roles" } dd { @if health.works { "what is due is worked on here" } @else { "pages alone; the work waits for " (part::command("azolla up")) } } }
                     @for (name, path) in &health.paths { div { dt { (name) } dd { code { (part::words(path)) } } } }
                 }
                 p.faint { "A whole examination: " (part::command("azolla doctor")) " " (part::command("azolla verify")) }

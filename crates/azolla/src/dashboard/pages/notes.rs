@@ -151,7 +151,7 @@ fn candidate(notes: &Notes, listed: &Listed, session: &Session) -> Markup {
             p.faint { "from " @for (at, capture) in candidate.capture_ids.iter().enumerate() { @if at > 0 { ", " } a href={ "#" (capture) } { (capture) } } }
             div.acts {
                 details.act {
-                    summary.button.main data-key="p" { "Make it work…" }
+                    summary.button.main data-key="p" { "Make it a piece of work…" }
                     (act(Act::Promote, promote(notes, listed)))
                 }
                 (act(Act::Defer, html! { button { "Leave for later" } }))

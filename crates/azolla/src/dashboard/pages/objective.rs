@@ -167,7 +167,11 @@ fn now(page: &Page) -> Markup {
 }
 
 fn blockers(objective: &Objective) -> Markup {
-    let open: Vec<_> = objective.blocked_on.iter().filter(|blocker| !blocker.resolved).collect();
+    // What is said above already is not said twice.
+    let is_said = |said: &str| objective.blocked_reason.as_deref() == Some(said);
+    let open =
+        objective.blocked_on.iter().filter(|blocker| !blocker.resolved && !is_said(&blocker.description));
+    let open: Vec<_> = open.collect();
     html! {
         section data-live="blockers" hidden[open.is_empty()] {
             @if !open.is_empty() {

@@ -46,7 +46,7 @@ fn of<T: serde::de::DeserializeOwned>(value: Value) -> T {
 fn an_objective(said: &str) -> azolla_protocol::Objective {
     of(json!({
         "objective_id": "obj-a", "azolla_id": "az-app", "title": said, "acceptance_criteria": said,
-        "objective_type": "TICKET", "status": "BLOCKED", "importance": 1, "urgency": 2, "blocked_reason": said,
+        "objective_type": "TICKET", "status": "BLOCKED", "importance": 1, "urgency": 2, "blocked_reason": format!("{said}."),
         "blocked_on": [{"blocker_id": "blk-a", "kind": "USER_INPUT", "description": said, "resolved": false}],
         "metadata": {"repo_ref": said, "base_branch": said, "due": said}, "created_at": AT, "updated_at": AT,
     }))
@@ -333,6 +333,7 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
         today: Some(text()),
         caps: vec![("day_runs", text())],
         paths: vec![("data", text())],
+        works: false,
     };
     pages.insert("health", health::view(&page).into_string());
 

@@ -54,6 +54,11 @@ impl Commit {
         Self { commit_id, actor, claim: ClaimUse::None, writes: Vec::new(), reason: None }
     }
 
+    /// Returns its id, by which it is found again after a lost answer (R6).
+    pub fn commit_id(&self) -> &CommitId {
+        &self.commit_id
+    }
+
     /// Adds a write. Writes happen in the order in which they were added.
     #[must_use]
     pub fn with(mut self, write: Write) -> Self {

@@ -10,6 +10,7 @@ pub mod peers;
 pub mod postgres;
 pub mod proxy;
 pub mod repository;
+pub mod sim;
 pub mod store;
 pub mod task_world;
 pub mod triage;

@@ -64,8 +64,13 @@ impl TestStore {
     /// Makes an empty Substrate of a CODE_PATCH azolla in a file that no disk has to sync, where the system has
     /// such a place: for a test that needs many.
     pub async fn without_disk() -> Self {
+        Self::without_disk_of(AzollaType::CodePatch).await
+    }
+
+    /// The same for an azolla of a type.
+    pub async fn without_disk_of(azolla_type: AzollaType) -> Self {
         let directory = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new());
-        Self::at(file_in(directory.expect("a temporary directory")), AzollaType::CodePatch).await
+        Self::at(file_in(directory.expect("a temporary directory")), azolla_type).await
     }
 
     async fn at(place: Place, azolla_type: AzollaType) -> Self {

@@ -37,6 +37,7 @@ mod opening;
 mod property;
 mod refusals;
 mod seed;
+mod sim;
 mod tasks;
 mod unknown_outcome;
 mod verify;

@@ -1,0 +1,79 @@
+//! Long runs that look for what must not be: `soak sim --seeds N [--from SEED]`.
+
+use std::{
+    process::ExitCode,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Instant,
+};
+
+use anyhow::Context;
+use azolla_testkit::sim::{Outcome, simulate};
+
+fn main() -> anyhow::Result<ExitCode> {
+    let mut arguments = std::env::args().skip(1);
+    anyhow::ensure!(arguments.next().as_deref() == Some("sim"), "usage: soak sim --seeds N [--from SEED]");
+    let (mut seeds, mut from) = (300, 0);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next().with_context(|| format!("{name} needs a number"))?.parse()?;
+        match name.as_str() {
+            "--seeds" => seeds = value,
+            "--from" => from = value,
+            _ => anyhow::bail!("unknown: {name}"),
+        }
+    }
+    Ok(sim(from, seeds))
+}
+
+/// Runs seeds on every core, one in a hundred of them twice. Prints every violation with its seed.
+fn sim(from: u64, seeds: u64) -> ExitCode {
+    let begin = Instant::now();
+    let (next, bad) = (AtomicU64::new(0), AtomicU64::new(0));
+    let sums: [AtomicU64; 4] = Default::default();
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= seeds {
+                        return;
+                    }
+                    match one(from + number) {
+                        Ok(outcome) => {
+                            let Outcome { steps, crashes, pauses, faults, .. } = outcome;
+                            for (sum, value) in sums.iter().zip([steps, crashes, pauses, faults]) {
+                                sum.fetch_add(value, Ordering::Relaxed);
+                            }
+                        }
+                        Err(what) => {
+                            bad.fetch_add(1, Ordering::Relaxed);
+                            println!("{what}");
+                        }
+                    }
+                    if (number + 1).is_multiple_of(1_000) {
+                        eprintln!("{} of {seeds} seeds, {:.0} s", number + 1, begin.elapsed().as_secs_f64());
+                    }
+                }
+            });
+        }
+    });
+    let [steps, crashes, pauses, faults] = sums.map(AtomicU64::into_inner);
+    let bad = bad.into_inner();
+    println!(
+        "{seeds} seeds from {from}: {steps} steps, {crashes} crashes, {pauses} pauses, {faults} faults, {bad} violations, {:.0} s",
+        begin.elapsed().as_secs_f64()
+    );
+    if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn one(seed: u64) -> Result<Outcome, String> {
+    let outcome = simulate(seed).map_err(|violation| violation.to_string())?;
+    if seed.is_multiple_of(100) {
+        let again = simulate(seed).map_err(|violation| violation.to_string())?;
+        if again != outcome {
+            return Err(format!("seed {seed} does not replay: {outcome:?}, then {again:?}"));
+        }
+    }
+    Ok(outcome)
+}

@@ -28,6 +28,7 @@ mod replay;
 mod resume;
 mod runs;
 mod screens;
+mod security;
 mod server;
 mod service;
 mod setup;

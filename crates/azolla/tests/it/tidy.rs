@@ -72,9 +72,9 @@ fn every_rust_file_says_what_it_is() {
 /// One place in a text: its line and what was found.
 type Hit = (usize, String);
 
-struct File {
-    path: String,
-    text: String,
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 /// Runs a check over the files in scope and fails with every place that it found.
@@ -90,7 +90,7 @@ fn assert_clean(advice: &str, in_scope: impl Fn(&str) -> bool, check: impl Fn(&s
 }
 
 /// Returns the text files of the tree, without what is built or git's.
-fn tree() -> Vec<File> {
+pub(crate) fn tree() -> Vec<File> {
     let mut files = Vec::new();
     walk(&root(), "", &mut files);
     assert!(files.iter().any(|file| file.path == THIS_FILE), "the tree was not found");

@@ -159,7 +159,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 pub(crate) async fn missing(app: &Arc<App>, headers: &HeaderMap, path: &str) -> Response {
     let error = PageError::Missing("There is no such page.".to_owned());
     match session::of(app, headers).await {
-        Ok(Some(session)) => in_frame(app, &session, error.status(), path, frame::sorry(&error)),
+        Ok(Some(session)) => in_frame(&session, error.status(), path, frame::sorry(&error)),
         _ => html(error.status(), frame::alone("Not here", frame::sorry(&error).main)),
     }
 }
@@ -171,8 +171,9 @@ pub(crate) fn is_for_a_person(headers: &HeaderMap) -> bool {
 }
 
 /// Returns a page that is no page of its own, in the frame.
-fn in_frame(app: &App, session: &Session, status: StatusCode, path: &str, shown: Shown) -> Response {
-    let frame = Frame { session, said: None, desks: frame::desks(app), path, mark: "" };
+fn in_frame(session: &Session, status: StatusCode, path: &str, shown: Shown) -> Response {
+    // Without the box for a note: what was typed elsewhere is what matters here.
+    let frame = Frame { session, said: None, desks: Vec::new(), path, mark: "" };
     let mut response = html(status, frame::page(&frame, shown));
     session.renew(response.headers_mut());
     response

@@ -55,11 +55,11 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
         Err(error) => return again::away(&app, &error),
     };
     if !fields.get("csrf").is_some_and(|word| session.is_word(word)) {
-        return again::stale(&app, &session, &fields);
+        return again::stale(&session, &fields);
     }
     let number = fields.get("once").filter(|number| once::is_number(number));
     let (Some(act), Some(number)) = (fields.get("act").and_then(Act::of), number) else {
-        return again::unknown(&app, &session);
+        return again::unknown(&session);
     };
     let (taking, given) = (app.clone(), fields.clone());
     let taken = async move {

@@ -62,7 +62,7 @@ pub(super) fn refused(app: &App, session: &Session, act: Act, fields: &Fields, w
         @if has_typed(fields) || status == StatusCode::SERVICE_UNAVAILABLE { (same(session, act, fields)) }
         p { a href=(back) { "Back to the page" } }
     };
-    in_frame(app, session, status, back, shown("Not done", main))
+    in_frame(session, status, back, shown("Not done", main))
 }
 
 /// Says that the session is over, and asks to log in; what was typed comes back then.
@@ -77,36 +77,36 @@ pub(super) fn log_in(fields: &Fields) -> Response {
 }
 
 /// Shows what was typed before the log in, to be sent.
-pub(super) fn send(app: &App, session: &Session, kept: &Fields) -> Response {
-    not_sent(app, session, kept, StatusCode::OK, "You are logged in. What you typed is not sent yet.")
+pub(super) fn send(session: &Session, kept: &Fields) -> Response {
+    not_sent(session, kept, StatusCode::OK, "You are logged in. What you typed is not sent yet.")
 }
 
 /// Says that a form is of another session of the same browser.
-pub(super) fn stale(app: &App, session: &Session, fields: &Fields) -> Response {
+pub(super) fn stale(session: &Session, fields: &Fields) -> Response {
     let said = "The page was made before you logged in. Nothing was done yet.";
-    not_sent(app, session, fields, StatusCode::FORBIDDEN, said)
+    not_sent(session, fields, StatusCode::FORBIDDEN, said)
 }
 
-fn not_sent(app: &App, session: &Session, fields: &Fields, status: StatusCode, said: &str) -> Response {
+fn not_sent(session: &Session, fields: &Fields, status: StatusCode, said: &str) -> Response {
     let back = path_of_ours(fields.get("back"));
-    let Some(act) = fields.get("act").and_then(Act::of) else { return unknown(app, session) };
+    let Some(act) = fields.get("act").and_then(Act::of) else { return unknown(session) };
     let main = html! {
         h1 tabindex="-1" { "Send it?" }
         p role="status" { (said) }
         (same(session, act, fields))
         p { a href=(back) { "Back to the page" } }
     };
-    in_frame(app, session, status, back, shown("Send it?", main))
+    in_frame(session, status, back, shown("Send it?", main))
 }
 
 /// Says that a form is none of ours.
-pub(super) fn unknown(app: &App, session: &Session) -> Response {
+pub(super) fn unknown(session: &Session) -> Response {
     let main = html! {
         h1 tabindex="-1" { "That was not done" }
         p.remark role="alert" { "The form is not one of this version of azolla." }
         p { a href="/" { "To the first page" } }
     };
-    in_frame(app, session, StatusCode::BAD_REQUEST, "/", shown("Not done", main))
+    in_frame(session, StatusCode::BAD_REQUEST, "/", shown("Not done", main))
 }
 
 /// Says that the word of a form is not that of the session.

@@ -170,7 +170,7 @@ pub(super) async fn begin(
     match session::begin(&app).await {
         Ok(session) => {
             let mut response = match kept.get("act") {
-                Some(_) => again::send(&app, &session, &kept),
+                Some(_) => again::send(&session, &kept),
                 None => see(next.unwrap_or("/")),
             };
             session.renew(response.headers_mut());
@@ -203,7 +203,7 @@ pub(super) async fn end(State(app): State<Arc<App>>, request: Request) -> Respon
     };
     let word = Fields::read(&head.headers, body).await;
     if !word.is_ok_and(|fields| fields.get("csrf").is_some_and(|word| session.is_word(word))) {
-        return out_of_date(&app, &session);
+        return out_of_date(&session);
     }
     if let Err(error) = session::end(&app, &session).await {
         return again::away(&app, &error);
@@ -215,8 +215,8 @@ pub(super) async fn end(State(app): State<Arc<App>>, request: Request) -> Respon
     response
 }
 
-fn out_of_date(app: &App, session: &Session) -> Response {
-    in_frame(app, session, StatusCode::FORBIDDEN, "/", again::out_of_date())
+fn out_of_date(session: &Session) -> Response {
+    in_frame(session, StatusCode::FORBIDDEN, "/", again::out_of_date())
 }
 
 /// Tells a script that there is no session.

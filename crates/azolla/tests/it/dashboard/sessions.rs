@@ -58,6 +58,7 @@ fn t24_a_cookie_opens_pages_and_nothing_else() {
         ("GET", "/v1/azollas", ""),
         ("POST", "/v1/captures", "{\"text\":\"a note\"}"),
         ("POST", "/v1/azollas/az-taskmgmt/manifests", ""),
+        ("POST", "/mcp", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"),
     ] {
         let origin = format!("Origin: http://{}", server.address);
         assert_eq!(operator.send(method, path, &[&origin], body).error().0, 401, "{path}");

@@ -165,7 +165,7 @@ fn file_view(
             @else {
                 @if drawn > 0 {
                     div.lines-box tabindex="0" role="region" aria-label={ "Change of " (part::words(file.path())) } {
-                        table.diff { @for (hunk, lines) in &shown { (hunk_view(hunk, *lines)) } }
+                        table.diff { @for (at, (hunk, lines)) in shown.iter().enumerate() { (hunk_view(hunk, *lines, at == 0)) } }
                     }
                 }
                 @if rest > 0 {
@@ -185,15 +185,20 @@ fn file_view(
 fn nothing(file: &FileDiff<'_>) -> &'static str {
     match (file.remarks.is_empty(), file.word()) {
         (true, "new" | "removed") => "The file is empty.",
+        (false, "new" | "removed") => "It has no lines that can be shown.",
         _ => "No line changed.",
     }
 }
 
-fn hunk_view(hunk: &Hunk<'_>, lines: usize) -> Markup {
+fn hunk_view(hunk: &Hunk<'_>, lines: usize, is_first: bool) -> Markup {
     let lines = &hunk.lines[..lines];
     html! {
         tbody {
-            tr.place { td colspan="3" { @if hunk.place.is_empty() { "⋯" } @else { (part::words(&cut(hunk.place))) } } }
+            @if !hunk.place.is_empty() {
+                tr.place { td colspan="3" { (part::words(&cut(hunk.place))) } }
+            } @else if !is_first {
+                tr.place { td colspan="3" { "⋯" } }
+            }
             @for (line, pieces) in lines.iter().zip(intraline::pieces(lines)) { (line_view(line, &pieces)) }
         }
     }

@@ -217,7 +217,7 @@ fn new(listed: &Listed, session: &Session) -> Markup {
             [only] => input type="hidden" name="azolla" value=(only);,
             several => label { "For" select name="azolla" { @for id in several { option value=(id) { (id) } } } },
         }
-        label { "Title" input name="title" required maxlength="200" autocomplete="off"; }
+        label { "Title" input name="title" required maxlength="500" autocomplete="off"; }
         label { "Done when" textarea name="criteria" rows="4" required {} }
         p.faint { "It is stored as not approved: nothing runs before you approve it." }
         button.main { "Store it" }

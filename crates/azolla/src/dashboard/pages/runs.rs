@@ -168,7 +168,7 @@ fn plots(listed: &Listed) -> Markup {
 
 fn table(listed: &Listed) -> Markup {
     html! {
-        table.list {
+        table.list.runs {
             thead { tr { th scope="col" { "Run" } th scope="col" { "Result" } th scope="col" { "Took" } th scope="col" { "Tokens" } th scope="col" { "When" } } }
             tbody {
                 @for row in &listed.rows {

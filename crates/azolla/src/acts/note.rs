@@ -38,8 +38,8 @@ impl Acts {
         let azolla = self.one(named, AzollaType::TaskMgmt)?;
         let store = self.store(azolla).await?;
         let read = store.read();
-        let retry = self.step(azolla, &*store, async |operator| -> anyhow::Result<Result<usize, Done>> {
-            Ok(Ok(match part {
+        let retry = self.step(azolla, &*store, async |operator| -> anyhow::Result<Done> {
+            let count = match part {
                 None => operator.retry_held().await?.len(),
                 Some(part) => match OutputId::new(part.as_str()) {
                     Ok(output) => operator.retry_output(&output).await?.len(),
@@ -47,23 +47,19 @@ impl Acts {
                         let id = find(read, part).await?;
                         let again = operator.retry_capture(&id).await?;
                         if again != id {
-                            let done = Done::new(format!("{id} is stored once more as {again}"));
-                            return Ok(Err(done.next(TRIAGE)));
+                            return Ok(Done::new(format!("{id} is stored once more as {again}")).next(TRIAGE));
                         }
                         1
                     }
                 },
-            }))
+            };
+            Ok(match count {
+                0 => Done::new("no note was given up"),
+                1 => Done::new("a note is triaged again").next(TRIAGE),
+                count => Done::new(format!("{count} notes are triaged again")).next(TRIAGE),
+            })
         });
-        let count = match retry.await? {
-            Ok(count) => count,
-            Err(done) => return Ok(done),
-        };
-        Ok(match count {
-            0 => Done::new("no note was given up"),
-            1 => Done::new("a note is triaged again").next(TRIAGE),
-            count => Done::new(format!("{count} notes are triaged again")).next(TRIAGE),
-        })
+        retry.await
     }
 
     /// Marks a note as dealt with by hand.
@@ -108,7 +104,7 @@ pub(crate) async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Res
     for status in [Some(CaptureStatus::Pending), None] {
         if matches.is_empty() {
             matches = read.captures(&CaptureFilter { status, after: None, limit: LOOKED_AT_MAX }).await?;
-            known = matches.iter().map(name).collect();
+            known.extend(matches.iter().map(name));
             matches.retain(|stored| {
                 let (id, part) = (&stored.capture.capture_id, part.as_str());
                 id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)

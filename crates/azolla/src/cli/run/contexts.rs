@@ -1,7 +1,7 @@
 //! What the roles of several azollas work with, opened together: those that cannot work are left out, or come later.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -9,7 +9,7 @@ use azolla_control_plane::WorkerContext;
 use azolla_protocol::WorkerRole;
 use tokio::{sync::watch, time::timeout};
 
-use super::progress::{self, Drawing, Working};
+use super::progress::{self, Drawing};
 use crate::{config::AzollaConfig, deployment::Deployment, screen::remark, under_way::UnderWay, workers};
 
 /// The azollas that work.
@@ -18,10 +18,10 @@ pub(crate) struct Contexts {
     pub(crate) all: Vec<Arc<WorkerContext>>,
     /// Why one was left out, if one was.
     pub(crate) refused: Option<anyhow::Error>,
-    /// What is under way in them.
-    pub(crate) under_way: Arc<UnderWay>,
     /// Those that were left out.
     pub(crate) left_out: Vec<AzollaConfig>,
+    /// What is under way in them.
+    pub(crate) under_way: Arc<UnderWay>,
     opener: Opener,
 }
 
@@ -32,9 +32,12 @@ pub(crate) struct Opener {
     roles: Option<Vec<WorkerRole>>,
     stopping: watch::Receiver<bool>,
     under_way: Arc<UnderWay>,
-    /// Those that work, later ones included.
     working: Working,
 }
+
+/// The azollas that work, those that came later among them.
+#[derive(Clone, Default)]
+pub(super) struct Working(Arc<Mutex<Vec<Arc<WorkerContext>>>>);
 
 impl Contexts {
     /// Opens `azollas`, with all of their roles or those of `roles` that they have.
@@ -44,11 +47,12 @@ impl Contexts {
         roles: Option<&[WorkerRole]>,
         stopping: &watch::Receiver<bool>,
     ) -> Self {
+        let under_way = Arc::new(UnderWay::default());
         let opener = Opener {
             deployment: deployment.clone(),
             roles: roles.map(<[_]>::to_vec),
             stopping: stopping.clone(),
-            under_way: Arc::default(),
+            under_way: under_way.clone(),
             working: Working::default(),
         };
         let (mut all, mut refused, mut left_out) = (Vec::new(), None, Vec::new());
@@ -63,7 +67,7 @@ impl Contexts {
                 }
             }
         }
-        Self { all, refused, under_way: opener.under_way.clone(), left_out, opener }
+        Self { all, refused, left_out, under_way, opener }
     }
 
     /// Returns how one that was left out is opened later.
@@ -89,7 +93,7 @@ impl Opener {
         let roles = self.roles.as_ref();
         context.settings.roles.retain(|role| roles.is_none_or(|roles| roles.contains(role)));
         let context = Arc::new(context);
-        self.working.lock().unwrap_or_else(PoisonError::into_inner).push(context.clone());
+        self.working.0.lock().unwrap_or_else(PoisonError::into_inner).push(context.clone());
         Ok(context)
     }
 
@@ -107,5 +111,12 @@ impl Opener {
             }
             wait = wait.saturating_mul(2).min(Self::LAST);
         }
+    }
+}
+
+impl Working {
+    /// Returns them, as of now.
+    pub(super) fn all(&self) -> Vec<Arc<WorkerContext>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -1,21 +1,16 @@
 //! What is under way: one line on a terminal, redrawn about once a second; elsewhere one plain line per step.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use azolla_control_plane::{Activity, WorkerContext};
+use azolla_control_plane::Activity;
 use tokio::task::JoinHandle;
 
+use super::contexts::Working;
 use crate::{
     cli::progress::{draw, is_watched},
     screen::{duration, remark},
     under_way::{Noted, UnderWay},
 };
-
-/// The azollas that work, later ones included.
-pub(super) type Working = Arc<Mutex<Vec<Arc<WorkerContext>>>>;
 
 /// The line on a terminal, if there is one.
 pub(crate) struct Drawing(Option<JoinHandle<()>>);
@@ -63,8 +58,7 @@ pub(super) fn begin(under_way: &Arc<UnderWay>, working: &Working) -> Drawing {
                     draw(&line);
                     drawn = true;
                     tick.tick().await;
-                    let contexts = working.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    for context in &contexts {
+                    for context in working.all() {
                         // A store that does not answer now is asked again in a second.
                         let _ = under_way.forget_over(&context.identity.azolla_id, context.read()).await;
                     }

@@ -298,11 +298,11 @@ fn a_note_becomes_work_by_forms() {
     let outcomes: Vec<_> = [&fence, &tyres, &letter, &plumber]
         .map(|id| all.as_array().unwrap().iter().find(|one| one["candidate"] == **id).unwrap()["resolution"]["outcome"].clone())
         .into();
-    assert_eq!(json!(outcomes), json!(["PROMOTED", "DEFERRED", "DEFERRED", "DUPLICATE"]));
+    assert_eq!(json!(outcomes), json!(["PROMOTED", null, "DEFERRED", "DUPLICATE"]));
     // Refused in the same words.
     for (name, candidate, status, command) in [
         ("discard", &*fence, 409, vec!["triage", "discard", &fence]),
-        ("undo", &letter, 409, vec!["triage", "undo", &letter]),
+        ("undo", &tyres, 409, vec!["triage", "undo", &tyres]),
         ("defer", "out-none/1", 404, vec!["triage", "defer", "out-none/1"]),
     ] {
         let own = on(candidate);

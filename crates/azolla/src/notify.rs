@@ -168,7 +168,7 @@ impl Desk {
         let id = self.azollas[at].azolla_id.clone();
         let left = self.at_home(move |home| home.notice_place(&id)).await?;
         let azolla = &mut self.azollas[at];
-        let begun = azolla.begin(left).await?;
+        let Some(begun) = azolla.begin(left).await? else { return Ok(()) };
         let id = azolla.azolla_id.clone();
         if left != Some(begun) {
             self.at_home(move |home| home.set_notice_place(&id, begun)).await?;

@@ -105,14 +105,16 @@ pub(super) const JOURNAL_AFTER: &str = concat!(
       ORDER BY xid, seq LIMIT $3"
 );
 
-/// The last of those rows, backwards: found by `seq`, which is nearly the same order and has an index.
+/// The last of those rows, backwards: found by `seq`, which is nearly the same order and has an index, so a few more are
+/// looked at than are asked for. Rows of transactions that still run, and of those beside them, do not count among them.
 pub(super) const JOURNAL_LATEST: &str = concat!(
     "SELECT ",
     crate::sql::journal_columns!(),
-    ", xid FROM (SELECT * FROM journal ORDER BY seq DESC LIMIT $1) AS journal
-      WHERE xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)
-        AND (xid, seq) > ($2, $3)
-      ORDER BY xid DESC, seq DESC"
+    ", xid FROM (SELECT * FROM journal
+          WHERE xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)
+          ORDER BY seq DESC LIMIT CAST($1 AS BIGINT) + 100) AS journal
+      WHERE (xid, seq) > ($2, $3)
+      ORDER BY xid DESC, seq DESC LIMIT $1"
 );
 
 /// A statement whose miss has to end the transaction on the server: the whole commit is in flight already.

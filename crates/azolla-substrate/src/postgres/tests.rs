@@ -114,6 +114,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
         &["objective_waiting", "candidate_open", "workorder.stream_slot W-4 unique"],
     ),
     (shared::STREAM, &[], &["objective_waiting", "candidate_open", "workorder.stream_slot W-4 unique"]),
+    (sql::JOURNAL_LATEST, &["1", "0", "0"], &["journal.seq A-2"]),
     (shared::COMMITTED, &["'com-x'"], &["journal.commit_id C-9"]),
     (shared::JOURNAL_OF_TAIL, &["'obj-1'"], &["journal_resource"]),
 ];

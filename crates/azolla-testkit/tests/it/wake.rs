@@ -6,11 +6,13 @@ use azolla_protocol::{
     Actor, IdSource, JournalEntry, ObjectiveId, ObjectiveStatus, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Commit, JournalCursor, Write};
+use azolla_testkit::store::{AZOLLA, Place};
 use azolla_testkit::{
     Backend, PatchCycle, SequentialIds, TestStore,
     cycle::{objective, valid},
 };
 use tokio::task::JoinSet;
+use tokio_postgres::NoTls;
 
 /// Longer than a busy machine takes, far shorter than for ever.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -103,6 +105,31 @@ async fn rows_after(
         }
     };
     tokio::time::timeout(PATIENCE, look).await.expect("every row comes in the end")
+}
+
+/// A transaction that still runs hides its rows and those of later ones, and none that were there before.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_rows_are_there_beside_an_open_transaction_on_postgres() {
+    let world = TestStore::new(Backend::Postgres).await;
+    PatchCycle::created(&world).await;
+    let all = rows_after(&world, JournalCursor::default(), 1).await;
+    let Place::Database(database) = &world.place else { panic!("it is a database") };
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let open = format!(
+        "SET search_path TO \"{AZOLLA}\"; BEGIN; INSERT INTO journal (at, actor, step, resource_type, resource_id)
+         VALUES ('2026-11-01T08:00:00.000Z', 'INIT', 'EDIT', 'objective', 'obj-open')"
+    );
+    client.batch_execute(&open).await.unwrap();
+    for _ in 0..3 {
+        PatchCycle::created(&world).await;
+    }
+    let newest = all.last().cloned().into_iter().collect::<Vec<_>>();
+    assert_eq!(world.store.journal_latest(JournalCursor::default(), 1).await.unwrap(), newest);
+    client.batch_execute("COMMIT").await.unwrap();
+    let all = rows_after(&world, JournalCursor::default(), all.len() + 4).await;
+    let newest = all.last().cloned().into_iter().collect::<Vec<_>>();
+    assert_eq!(world.store.journal_latest(JournalCursor::default(), 1).await.unwrap(), newest);
 }
 
 /// A claim that woke the roles would make the one that is refused a claim ask again at once, for ever. On PostgreSQL a

@@ -28,16 +28,15 @@ impl Followed {
     }
 
     /// Begins where it was left; at the very first start at the end of the journal, so that nothing old is told of. A
-    /// journal that is shorter than that is another one: an older copy of the store.
+    /// journal that is shorter than that is another one: an older copy of the store. Where no row shows although there
+    /// were some, every one may belong to a transaction that still runs: nothing is known yet, and none is returned.
     pub(super) async fn begin(
         &mut self,
         left: Option<JournalCursor>,
-    ) -> Result<JournalCursor, SubstrateError> {
+    ) -> Result<Option<JournalCursor>, SubstrateError> {
         let latest = self.store.journal_latest(JournalCursor::default(), 1).await?;
-        let end = latest.first().map_or(JournalCursor::default(), |(at, _)| *at);
-        let begin = left.filter(|left| *left <= end).unwrap_or(end);
-        self.cursor = Some(begin);
-        Ok(begin)
+        self.cursor = beginning(left, latest.first().map(|(at, _)| *at));
+        Ok(self.cursor)
     }
 
     /// Reads on from where the last look ended. That moves only when the outcome is claimed.
@@ -102,6 +101,42 @@ impl Followed {
     }
 }
 
+/// Returns where to begin, from where it was left and the newest row that shows; none if that is not known yet.
+fn beginning(left: Option<JournalCursor>, newest: Option<JournalCursor>) -> Option<JournalCursor> {
+    match (left, newest) {
+        (Some(left), Some(end)) => Some(left.min(end)),
+        (None, Some(end)) => Some(end),
+        (None, None) => Some(JournalCursor::default()),
+        (Some(left), None) if left == JournalCursor::default() => Some(left),
+        (Some(_), None) => None,
+    }
+}
+
 fn is_pause(entry: &JournalEntry) -> bool {
     entry.step == JournalStep::Insert && entry.resource_type == "pause_state"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> JournalCursor {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_known_place_is_kept_until_a_row_shows() {
+        let start = JournalCursor::default();
+        for (left, newest, begin) in [
+            (None, None, Some(start)),
+            (None, Some(at("7:3")), Some(at("7:3"))),
+            (Some(at("5:2")), Some(at("7:3")), Some(at("5:2"))),
+            // The store is an older copy.
+            (Some(at("9:9")), Some(at("7:3")), Some(at("7:3"))),
+            (Some(start), None, Some(start)),
+            (Some(at("5:2")), None, None),
+        ] {
+            assert_eq!(beginning(left, newest), begin, "{left:?} {newest:?}");
+        }
+    }
 }

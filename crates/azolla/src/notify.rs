@@ -236,10 +236,9 @@ impl Desk {
     ) -> anyhow::Result<Vec<Notice>> {
         let delivery = if is_quiet { Delivery::Later } else { Delivery::Now };
         let (fresh, released) = self
-            .at_home(move |home| {
-                let fresh = home.claim_notices(&claims, delivery, now)?;
-                let released = if releases { home.release_notices()? } else { Vec::new() };
-                Ok((fresh, released))
+            .at_home(move |home| match releases {
+                true => home.claim_and_release_notices(&claims, delivery, now),
+                false => Ok((home.claim_notices(&claims, delivery, now)?, Vec::new())),
             })
             .await?;
         let mut notices = Vec::new();

@@ -3,7 +3,7 @@
 
 use azolla_protocol::{AzollaId, Timestamp};
 use azolla_substrate::JournalCursor;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{Home, HomeError, sql};
 use crate::notify::Notice;
@@ -28,6 +28,9 @@ pub(crate) enum Delivery {
     Later,
 }
 
+/// What was held back, and the azolla whose journal had it.
+pub(crate) type Held = (AzollaId, Notice);
+
 impl Home {
     /// Returns how far the journal of an azolla was looked through; none before the first start.
     pub(crate) fn notice_place(&self, id: &AzollaId) -> Result<Option<JournalCursor>, HomeError> {
@@ -43,25 +46,7 @@ impl Home {
         at: Timestamp,
     ) -> Result<Vec<Notice>, HomeError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut fresh = Vec::new();
-        for claim in claims {
-            for notice in &claim.notices {
-                let held = match delivery {
-                    Delivery::Now => None,
-                    Delivery::Later => Some(notice.stored()),
-                };
-                let id = claim.azolla_id.as_str();
-                let values = (id, &notice.pause_key, at.to_string(), held);
-                if transaction.execute(sql::CLAIM_NOTICE, values)? == 1 {
-                    fresh.push(notice.clone());
-                }
-            }
-            // Two programs look side by side: the slower one does not set it back.
-            if place(&transaction, &claim.azolla_id)?.is_none_or(|known| known < claim.cursor) {
-                let values = (claim.azolla_id.as_str(), claim.cursor.to_string());
-                transaction.execute(sql::SET_NOTICE_PLACE, values)?;
-            }
-        }
+        let fresh = claim(&transaction, claims, delivery, at)?;
         transaction.commit()?;
         Ok(fresh)
     }
@@ -72,27 +57,19 @@ impl Home {
         Ok(())
     }
 
-    /// Takes everything that quiet hours held back, oldest first, each with the azolla whose journal had it. It is the
-    /// caller's to send, and nobody else's.
-    pub(crate) fn release_notices(&mut self) -> Result<Vec<(AzollaId, Notice)>, HomeError> {
-        if self.held_notices()? == 0 {
-            return Ok(Vec::new());
-        }
+    /// Claims what was found, and takes everything that quiet hours held back, oldest first, each with the azolla whose
+    /// journal had it. Both of it or nothing: what was claimed and not returned would never be sent.
+    pub(crate) fn claim_and_release_notices(
+        &mut self,
+        claims: &[Claim],
+        delivery: Delivery,
+        at: Timestamp,
+    ) -> Result<(Vec<Notice>, Vec<Held>), HomeError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut held = Vec::new();
-        {
-            let mut statement = transaction.prepare(sql::HELD_NOTICES)?;
-            let rows =
-                statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-            for row in rows {
-                let (id, notice) = row?;
-                // A row that does not read has nothing to tell.
-                held.extend(AzollaId::new(id).ok().zip(Notice::read(&notice)));
-            }
-        }
-        transaction.execute(sql::RELEASE_NOTICES, [])?;
+        let released = release(&transaction)?;
+        let fresh = claim(&transaction, claims, delivery, at)?;
         transaction.commit()?;
-        Ok(held)
+        Ok((fresh, released))
     }
 
     /// Returns how many are held back.
@@ -125,6 +102,47 @@ impl Home {
         let failed_at = failed_at.parse().ok().filter(|_| !works);
         Ok(failed_at.map(|failed_at| (failed_at, reason.unwrap_or_default())))
     }
+}
+
+fn claim(
+    transaction: &Transaction<'_>,
+    claims: &[Claim],
+    delivery: Delivery,
+    at: Timestamp,
+) -> rusqlite::Result<Vec<Notice>> {
+    let mut fresh = Vec::new();
+    for claim in claims {
+        for notice in &claim.notices {
+            let held = match delivery {
+                Delivery::Now => None,
+                Delivery::Later => Some(notice.stored()),
+            };
+            let id = claim.azolla_id.as_str();
+            let values = (id, &notice.pause_key, at.to_string(), held);
+            if transaction.execute(sql::CLAIM_NOTICE, values)? == 1 {
+                fresh.push(notice.clone());
+            }
+        }
+        // Two programs look side by side: the slower one does not set it back.
+        if place(transaction, &claim.azolla_id)?.is_none_or(|known| known < claim.cursor) {
+            let values = (claim.azolla_id.as_str(), claim.cursor.to_string());
+            transaction.execute(sql::SET_NOTICE_PLACE, values)?;
+        }
+    }
+    Ok(fresh)
+}
+
+fn release(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<Held>> {
+    let mut held = Vec::new();
+    let mut statement = transaction.prepare(sql::HELD_NOTICES)?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    for row in rows {
+        let (id, notice) = row?;
+        // A row that does not read has nothing to tell.
+        held.extend(AzollaId::new(id).ok().zip(Notice::read(&notice)));
+    }
+    transaction.execute(sql::RELEASE_NOTICES, [])?;
+    Ok(held)
 }
 
 fn place(connection: &Connection, id: &AzollaId) -> rusqlite::Result<Option<JournalCursor>> {

@@ -89,8 +89,9 @@ fn what_is_held_back_is_released_whole_and_once() {
     assert_eq!(home.held_notices().unwrap(), 2);
     // It is claimed all the same.
     assert_eq!(home.claim_notices(&claim("0:2", &["a"]), Delivery::Now, at(4)).unwrap(), []);
-    assert_eq!(home.release_notices().unwrap(), [(id(), notice("a")), (id(), notice("b"))]);
-    assert_eq!(home.release_notices().unwrap(), []);
+    let mut release = || home.claim_and_release_notices(&[], Delivery::Now, at(5)).unwrap();
+    assert_eq!(release(), (vec![], vec![(id(), notice("a")), (id(), notice("b"))]));
+    assert_eq!(release(), (vec![], vec![]));
 }
 
 #[test]
@@ -103,4 +104,18 @@ fn the_failure_of_a_channel_is_kept_until_it_works_again() {
     assert_eq!(home.channel_failure("desktop").unwrap(), None);
     home.channel_sent("command", at(3)).unwrap();
     assert_eq!(home.channel_failure("command").unwrap(), None);
+}
+
+/// What is claimed is never sent by anybody else, so it may not get lost beside what fails.
+#[test]
+fn what_was_found_stays_unclaimed_where_the_held_ones_cannot_be_released() {
+    let (_directory, mut home) = home();
+    home.claim_notices(&claim("0:1", &["a"]), Delivery::Later, at(1)).unwrap();
+    let fails = "CREATE TRIGGER fails BEFORE UPDATE ON notice WHEN new.held IS NULL BEGIN SELECT RAISE(ABORT, 'no'); END";
+    home.connection.execute_batch(fails).unwrap();
+    home.claim_and_release_notices(&claim("0:2", &["b"]), Delivery::Now, at(2)).unwrap_err();
+    assert_eq!(home.notice_place(&id()).unwrap(), Some("0:1".parse().unwrap()));
+    home.connection.execute_batch("DROP TRIGGER fails").unwrap();
+    let both = home.claim_and_release_notices(&claim("0:2", &["b"]), Delivery::Now, at(3)).unwrap();
+    assert_eq!(both, (vec![notice("b")], vec![(id(), notice("a"))]));
 }

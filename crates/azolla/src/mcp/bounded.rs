@@ -10,11 +10,24 @@ const STEPS: [(usize, usize); 6] = [(8_192, 100), (4_096, 50), (2_048, 25), (1_0
 
 /// Returns a document that fits, and what of it was left out, each by its path.
 pub(super) fn fit(document: &Value, bytes_max: usize) -> (Value, Vec<String>) {
+    fit_newest(document, bytes_max, None)
+}
+
+/// Does the same, and leaves out the first things of the list at a path instead of the last: where the newest are last.
+pub(super) fn fit_newest(
+    document: &Value,
+    bytes_max: usize,
+    newest_last: Option<&str>,
+) -> (Value, Vec<String>) {
     for (text, list) in STEPS {
         let mut left_out = Vec::new();
-        let cut = cut(document, text, list, "", &mut left_out);
+        let cut = Cut { text, list, newest_last }.cut(document, "", &mut left_out);
         // What was left out is listed too, and a document of many long texts makes a long list.
-        left_out.truncate(list);
+        if left_out.len() > list {
+            let more = left_out.len() - (list - 1);
+            left_out.truncate(list - 1);
+            left_out.push(format!("and at {more} more places"));
+        }
         let listed: usize = left_out.iter().map(|line| line.len() + 4).sum();
         if bytes(&cut) + listed <= bytes_max {
             return (cut, left_out);
@@ -45,29 +58,44 @@ pub(super) fn beginning(text: &str, bytes_max: usize) -> &str {
     text
 }
 
-fn cut(value: &Value, text: usize, list: usize, path: &str, left_out: &mut Vec<String>) -> Value {
-    match value {
-        Value::String(whole) => {
-            let kept = beginning(whole, text);
-            if kept.len() < whole.len() {
-                left_out.push(format!("{path}: {} more bytes", whole.len() - kept.len()));
-                return format!("{kept}…").into();
+/// How much is cut.
+struct Cut<'a> {
+    /// Bytes of the longest text.
+    text: usize,
+    /// Things of the longest list.
+    list: usize,
+    /// The list that loses its first things.
+    newest_last: Option<&'a str>,
+}
+
+impl Cut<'_> {
+    fn cut(&self, value: &Value, path: &str, left_out: &mut Vec<String>) -> Value {
+        match value {
+            Value::String(whole) => {
+                let kept = beginning(whole, self.text);
+                if kept.len() < whole.len() {
+                    left_out.push(format!("{path}: {} more bytes", whole.len() - kept.len()));
+                    return format!("{kept}…").into();
+                }
+                value.clone()
             }
-            value.clone()
-        }
-        Value::Array(items) => {
-            if items.len() > list {
-                left_out.push(format!("{path}: {} more", items.len() - list));
+            Value::Array(items) => {
+                let more = items.len().saturating_sub(self.list);
+                if more > 0 {
+                    left_out.push(format!("{path}: {more} more"));
+                }
+                let from = if self.newest_last == Some(path) { more } else { 0 };
+                let kept = items.iter().skip(from).take(self.list).enumerate();
+                kept.map(|(at, item)| self.cut(item, &format!("{path}[{at}]"), left_out)).collect()
             }
-            let kept = items.iter().take(list).enumerate();
-            kept.map(|(at, item)| cut(item, text, list, &format!("{path}[{at}]"), left_out)).collect()
+            Value::Object(fields) => {
+                let below =
+                    |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+                let kept = fields.iter();
+                kept.map(|(key, field)| (key.clone(), self.cut(field, &below(key), left_out))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
-        Value::Object(fields) => {
-            let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            let kept = fields.iter();
-            kept.map(|(key, field)| (key.clone(), cut(field, text, list, &below(key), left_out))).collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
@@ -90,6 +118,26 @@ mod tests {
         assert_eq!(left_out, ["a.b: 1808 more bytes", "c: 50 more"]);
         assert_eq!(kept["a"]["b"], format!("{}…", "x".repeat(8_192)));
         assert_eq!(kept["c"].as_array().unwrap().len(), 100);
+    }
+
+    #[test]
+    fn a_long_list_of_what_is_left_out_says_how_long_it_is() {
+        let document = json!(vec!["x".repeat(9_000); 7]);
+        let (_, left_out) = fit(&document, 5_000);
+        assert_eq!(left_out.len(), 5);
+        assert_eq!(left_out.last().unwrap(), "and at 4 more places");
+    }
+
+    #[test]
+    fn a_list_with_the_newest_last_loses_its_first_things() {
+        let (kept, left_out) = fit_newest(
+            &json!({"a": (0..101).collect::<Vec<_>>(), "b": (0..102).collect::<Vec<_>>()}),
+            ANSWER_BYTES_MAX,
+            Some("b"),
+        );
+        assert_eq!(left_out, ["a: 1 more", "b: 2 more"]);
+        assert_eq!((&kept["a"][0], &kept["a"][99]), (&json!(0), &json!(99)));
+        assert_eq!((&kept["b"][0], &kept["b"][99]), (&json!(2), &json!(101)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     arguments::{GetObjective, GetRun, ListObjectives, azolla, optional, page, parsed, read},
-    bounded::{ANSWER_BYTES_MAX, beginning, bytes, fit},
+    bounded::{ANSWER_BYTES_MAX, beginning, bytes, fit, fit_newest},
     source::Reach,
 };
 use crate::{
@@ -252,14 +252,19 @@ pub(super) async fn get_objective(reach: &Reach, arguments: Option<JsonObject>) 
 pub(super) async fn show(found: &Found, before: Option<&RunId>, limit: u64) -> anyhow::Result<Value> {
     let missing = || Failure::not_found(format!("there is no objective {}", found.id()));
     let page = objective_page(found.read(), found.id(), before, limit).await?.ok_or_else(missing)?;
-    let (page, left_out) = fit(&page, PAGE_BYTES_MAX);
-    // A list that was cut has lost the runs that the next page would come before.
+    Ok(json!(shown(&page)))
+}
+
+/// Returns as much of the page of an objective as fits: of the runs the newest.
+fn shown(page: &Value) -> Shown {
+    let count = page["runs"].as_array().map_or(0, Vec::len);
+    let (page, left_out) = fit_newest(page, PAGE_BYTES_MAX, Some("runs"));
     let runs = objects(&page["runs"]);
-    let cut = left_out.iter().any(|line| line.starts_with("runs: "));
-    let last = runs.last().filter(|_| cut).and_then(|run| run["run_id"].as_str());
-    let next = last.or(page["next"].as_str()).map(str::to_owned);
+    // The next page comes before the oldest run that is here.
+    let oldest = runs.first().filter(|_| runs.len() < count).and_then(|run| run["run_id"].as_str());
+    let next = oldest.or(page["next"].as_str()).map(str::to_owned);
     let objective = object(&page["objective"]).unwrap_or_default();
-    Ok(json!(Shown { objective, pause_state: object(&page["pause_state"]), runs, next, left_out }))
+    Shown { objective, pause_state: object(&page["pause_state"]), runs, next, left_out }
 }
 
 /// Shows a run: what its gate found, the checks, and a part of what came back.
@@ -323,4 +328,36 @@ fn object(value: &Value) -> Option<Map<String, Value>> {
 
 fn objects(value: &Value) -> Vec<Map<String, Value>> {
     value.as_array().into_iter().flatten().filter_map(object).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads page after page, as a client does.
+    #[test]
+    fn an_objective_is_shown_with_its_newest_runs_and_every_run_is_on_one_page() {
+        let all: Vec<_> = (0..90)
+            .map(|at| {
+                let long = "x".repeat(3_000);
+                json!({"run_id": format!("run-{at:02}"), "gate": {"a": long, "b": long}})
+            })
+            .collect();
+        let (mut end, mut pages, mut read) = (all.len(), 0, Vec::new());
+        loop {
+            let page =
+                json!({"objective": {"title": "t"}, "pause_state": null, "runs": all[..end], "next": null});
+            let shown = shown(&page);
+            let ids: Vec<_> =
+                shown.runs.iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect();
+            assert_eq!(ids.last().unwrap(), &format!("run-{:02}", end - 1));
+            pages += 1;
+            read.splice(0..0, ids);
+            let Some(next) = shown.next else { break };
+            assert!(shown.left_out.iter().any(|line| line.starts_with("runs: ")), "{:?}", shown.left_out);
+            end = all.iter().position(|run| run["run_id"] == next.as_str()).unwrap();
+        }
+        assert!(pages > 1);
+        assert_eq!(read, all.iter().map(|run| run["run_id"].as_str().unwrap()).collect::<Vec<_>>());
+    }
 }

@@ -13,6 +13,7 @@ use azolla_protocol::AzollaId;
 use azolla_substrate::SubstrateRead;
 use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
+use tokio::{sync::Mutex, task::spawn_blocking};
 
 use self::content::Mark;
 pub(crate) use self::{
@@ -21,7 +22,7 @@ pub(crate) use self::{
     said::{Changes, Remark, changes, waiting},
     spending::{NextStep, Spending},
 };
-use crate::{config::AzollaConfig, deployment::Deployment, home::Home};
+use crate::{config::AzollaConfig, deployment::Deployment, home::Home, stores::Stores};
 
 /// Everything that was read, at one time.
 pub(crate) struct Look {
@@ -68,6 +69,14 @@ impl Look {
         });
         let desks = join_all(loads.collect::<Vec<_>>()).await;
         Self { desks, spending }
+    }
+
+    /// Reads everything through what is open already.
+    pub(crate) async fn kept(deployment: &Arc<Deployment>, stores: &Stores, home: &Arc<Mutex<Home>>) -> Self {
+        let (home, configured) = (home.clone().lock_owned().await, deployment.clone());
+        let remembered = spawn_blocking(move || Remembered::read(&configured, &home)).await;
+        let open = |azolla| -> BoxFuture<'_, _> { Box::pin(stores.looking(azolla)) };
+        Self::read(deployment, remembered.unwrap_or_default(), &open).await
     }
 
     /// Notes in the home store that all of this was seen.

@@ -16,5 +16,5 @@ mod tool;
 
 pub(crate) use client::Named;
 pub(crate) use server::Server;
-pub(crate) use source::{Faults, Source};
+pub(crate) use source::{Faults, Kept, Source};
 pub(crate) use stdio::serve;

@@ -9,7 +9,6 @@ use azolla_control_plane::operator::{Operator, OperatorError};
 use azolla_exchange_membrane::query::Source;
 use azolla_protocol::{AzollaId, Clock};
 use azolla_substrate::{Identity, Substrate, SubstrateError, SystemClock, SystemIds};
-use futures_util::future::BoxFuture;
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 use super::{
@@ -26,7 +25,7 @@ use crate::{
     config::AzollaConfig,
     dashboard::{Door, Live, Sessions},
     deployment::Deployment,
-    desk::{Look, Remembered},
+    desk::Look,
     failure::sentence,
     home::{Home, HomeError},
     stores::Stores,
@@ -70,8 +69,8 @@ impl App {
     ) -> anyhow::Result<Self> {
         let operator = Token::in_file(&deployment.place.operator_token())?.hash();
         let log = Arc::new(Log::default());
-        let mcp = Mcp::new(&deployment, &stores, &log)?;
         let home = Arc::new(Mutex::new(Home::open(&deployment.place.home_store())?));
+        let mcp = Mcp::new(&deployment, &stores, &home, &log)?;
         let hosts = Hosts::new(&deployment.config.http.hosts, address, encrypted);
         let who = cli::who();
         Ok(Self {
@@ -148,10 +147,7 @@ impl App {
     /// Reads what lies on the operator's desk, through the stores that are open already. The mark of what was seen stays
     /// where it is.
     pub(crate) async fn look(&self) -> Look {
-        let (home, deployment) = (self.home.clone().lock_owned().await, self.deployment.clone());
-        let remembered = spawn_blocking(move || Remembered::read(&deployment, &home)).await;
-        let open = |azolla| -> BoxFuture<'_, _> { Box::pin(self.stores.looking(azolla)) };
-        Look::read(&self.deployment, remembered.unwrap_or_default(), &open).await
+        Look::kept(&self.deployment, &self.stores, &self.home).await
     }
 
     /// Returns the store of an azolla. One that cannot be opened is away, for whatever reason.

@@ -14,6 +14,7 @@ use azolla_protocol::IdSource;
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
 };
+use tokio::sync::Mutex;
 
 use super::{
     access,
@@ -23,7 +24,8 @@ use super::{
 };
 use crate::{
     deployment::Deployment,
-    mcp::{Faults, Named, Server, Source},
+    home::Home,
+    mcp::{Faults, Kept, Named, Server, Source},
     stores::Stores,
     token::{Token, TokenHash},
 };
@@ -48,12 +50,14 @@ impl Mcp {
     pub(super) fn new(
         deployment: &Arc<Deployment>,
         stores: &Arc<Stores>,
+        home: &Arc<Mutex<Home>>,
         log: &Arc<Log>,
     ) -> anyhow::Result<Self> {
         let token = Token::in_file(&deployment.place.mcp_token())?.hash();
         let log = log.clone();
         let faults: Faults = Arc::new(move |text| log.line(Kind::Failed, &format!("mcp: {text}")));
-        let source = Source::Kept { deployment: deployment.clone(), stores: stores.clone(), faults };
+        let kept = Kept { stores: stores.clone(), home: home.clone(), faults };
+        let source = Source::Kept { deployment: deployment.clone(), kept };
         let server = Server::new(source);
         // Host and Origin have been checked by then, by the rules of all paths.
         let config = StreamableHttpServerConfig::default()

@@ -160,7 +160,8 @@ pub(super) async fn list(reach: &Reach, given: ListObjectives) -> anyhow::Result
         let store = match reach.look(azolla).await {
             Ok(store) => store,
             Err(error) => {
-                listed.unreachable.push(format!("{}: {}", azolla.id, sentence(&error)));
+                let why = reach.away(azolla.id.as_str(), &sentence(&error));
+                listed.unreachable.push(format!("{}: {why}", azolla.id));
                 continue;
             }
         };

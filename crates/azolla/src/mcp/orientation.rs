@@ -1,7 +1,6 @@
 //! Where everything stands, in short: the next actions, what is open in each azolla, and the newest manifest.
 
 use azolla_protocol::AzollaId;
-use futures_util::future::BoxFuture;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,10 +10,6 @@ use super::{
     arguments::{GetOrientation, azolla, read},
     bounded::{ANSWER_BYTES_MAX, fit},
     source::Reach,
-};
-use crate::{
-    desk::{Look, Remembered},
-    home::Home,
 };
 
 /// Actions that are shown.
@@ -42,13 +37,13 @@ pub(super) async fn get_orientation(reach: &Reach, arguments: Option<JsonObject>
     if let Some(named) = &named {
         reach.deployment.named(named)?;
     }
-    let data = desk(reach).await;
+    let data = reach.desk().await.document();
     let is_meant = |of: &&Value| named.as_ref().is_none_or(|named| of["azolla_id"] == named.as_str());
     let actions: Vec<_> = list(&data["next_actions"]).filter(is_meant).cloned().collect();
     let desks: Vec<_> = list(&data["azollas"]).filter(is_meant).collect();
     let document = json!({
         "next_actions": actions.iter().take(ACTIONS_MAX).collect::<Vec<_>>(),
-        "azollas": desks.iter().map(|desk| counts(desk)).collect::<Vec<_>>(),
+        "azollas": desks.iter().map(|desk| counts(reach, desk)).collect::<Vec<_>>(),
         "session_manifest": newest(&desks),
     });
     let (document, left_out) = fit(&document, ANSWER_BYTES_MAX - 1024);
@@ -60,17 +55,6 @@ pub(super) async fn get_orientation(reach: &Reach, arguments: Option<JsonObject>
         session_manifest: document["session_manifest"].as_object().cloned(),
         left_out,
     }))
-}
-
-/// Reads what `azolla --json` shows. The mark of what the operator has seen stays where it is.
-async fn desk(reach: &Reach) -> Value {
-    let deployment = &*reach.deployment;
-    // It does without a home that cannot be opened.
-    let home =
-        deployment.place.data.is_dir().then(|| Home::open(&deployment.place.home_store()).ok()).flatten();
-    let remembered = home.map(|home| Remembered::read(deployment, &home)).unwrap_or_default();
-    let open = |azolla| -> BoxFuture<'_, _> { Box::pin(reach.look(azolla)) };
-    Look::read(deployment, remembered, &open).await.document()
 }
 
 /// Returns the newest manifest of the named azolla or of all, as it is stored.
@@ -85,9 +69,10 @@ pub(super) async fn manifest(reach: &Reach, named: Option<&AzollaId>) -> anyhow:
 }
 
 /// Returns how much of each sort is open.
-fn counts(desk: &Value) -> Value {
-    if desk["unreachable"].is_string() {
-        return json!({"azolla_id": desk["azolla_id"], "unreachable": desk["unreachable"]});
+fn counts(reach: &Reach, desk: &Value) -> Value {
+    if let Some(why) = desk["unreachable"].as_str() {
+        let why = reach.away(desk["azolla_id"].as_str().unwrap_or_default(), why);
+        return json!({"azolla_id": desk["azolla_id"], "unreachable": why});
     }
     let count = |key: &str| list(&desk[key]).count();
     let notes = &desk["notes"];

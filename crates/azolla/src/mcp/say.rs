@@ -73,7 +73,7 @@ pub(super) async fn propose_objective(
     let deployment = &reach.deployment;
     let target = match azolla_target(deployment, given.target.as_deref())? {
         Some(target) => Some(target),
-        None => deployment.here().filter(|here| here.azolla_type == AzollaType::CodePatch),
+        None => reach.here().filter(|here| here.azolla_type == AzollaType::CodePatch),
     };
     let proposal = Proposal {
         title: &given.title,
@@ -125,7 +125,7 @@ fn azolla_target<'a>(
 
 async fn keep(reach: &Reach, named: Option<&str>, text: &str, label: &str) -> anyhow::Result<Value> {
     let named = azolla(named)?;
-    let azolla = reach.deployment.one(named.as_ref(), AzollaType::TaskMgmt)?;
+    let azolla = reach.one(named.as_ref(), AzollaType::TaskMgmt)?;
     let store = reach.whole(azolla).await?;
     let (identity, ids, who) = (identity(azolla), SystemIds::default(), cli::who());
     let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };

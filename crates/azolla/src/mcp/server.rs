@@ -43,8 +43,8 @@ impl Server {
     /// Says why something was not done. What failed here is for the operator, where that is not who asks.
     fn told(&self, error: &anyhow::Error) -> String {
         let (code, text, hint) = failure::told(error);
-        if let (Source::Kept { faults, .. }, Code::Failure | Code::Temporary) = (&self.source, code) {
-            faults(&text);
+        if let (Source::Kept { kept, .. }, Code::Failure | Code::Temporary) = (&self.source, code) {
+            (kept.faults)(&text);
             return "something failed here; the server's own output says what".to_owned();
         }
         match hint {

@@ -3,11 +3,17 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use azolla_protocol::{AzollaId, AzollaType};
 use azolla_substrate::{Substrate, SubstrateRead};
+use futures_util::future::BoxFuture;
+use tokio::{sync::Mutex, task::spawn_blocking};
 
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
+    desk::{Look, Remembered},
+    failure::Failure,
+    home::Home,
     stores::{Opens, Stores},
 };
 
@@ -26,18 +32,27 @@ pub(crate) enum Source {
     Kept {
         /// The configuration.
         deployment: Arc<Deployment>,
-        /// Its stores.
-        stores: Arc<Stores>,
-        /// Where faults of ours go; the caller may be on another machine.
-        faults: Faults,
+        /// What is open.
+        kept: Kept,
     },
+}
+
+/// What a server holds open. Whoever calls it may be on another machine, and in no directory of this one.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    /// The stores.
+    pub(crate) stores: Arc<Stores>,
+    /// The home store.
+    pub(crate) home: Arc<Mutex<Home>>,
+    /// Where faults of ours go.
+    pub(crate) faults: Faults,
 }
 
 /// What one call is answered from.
 pub(super) struct Reach {
     pub(super) deployment: Arc<Deployment>,
-    /// The stores that are open already, if any are kept.
-    stores: Option<Arc<Stores>>,
+    /// What is open already, if anything is kept.
+    kept: Option<Kept>,
 }
 
 impl Source {
@@ -46,10 +61,10 @@ impl Source {
         match self {
             Self::Fresh { home } => {
                 let deployment = Arc::new(Deployment::load(home.as_deref())?);
-                Ok(Reach { deployment, stores: None })
+                Ok(Reach { deployment, kept: None })
             }
-            Self::Kept { deployment, stores, .. } => {
-                Ok(Reach { deployment: deployment.clone(), stores: Some(stores.clone()) })
+            Self::Kept { deployment, kept } => {
+                Ok(Reach { deployment: deployment.clone(), kept: Some(kept.clone()) })
             }
         }
     }
@@ -58,8 +73,8 @@ impl Source {
 impl Reach {
     /// Returns where stores are opened.
     pub(super) fn opens(&self) -> &dyn Opens {
-        match &self.stores {
-            Some(stores) => &**stores,
+        match &self.kept {
+            Some(kept) => &*kept.stores,
             None => &*self.deployment,
         }
     }
@@ -71,9 +86,56 @@ impl Reach {
 
     /// Returns the store of an azolla, to be read.
     pub(super) async fn look(&self, azolla: &AzollaConfig) -> anyhow::Result<Arc<dyn SubstrateRead>> {
-        match &self.stores {
-            Some(stores) => stores.looking(azolla).await,
+        match &self.kept {
+            Some(kept) => kept.stores.looking(azolla).await,
             None => self.deployment.open_to_look(azolla).await,
+        }
+    }
+
+    /// Returns the azolla of a type that is meant: the named one, else that of the client's directory, else the only one.
+    pub(super) fn one(
+        &self,
+        named: Option<&AzollaId>,
+        azolla_type: AzollaType,
+    ) -> Result<&AzollaConfig, Failure> {
+        match &self.kept {
+            Some(_) => self.deployment.only(named, azolla_type),
+            None => self.deployment.one(named, azolla_type),
+        }
+    }
+
+    /// Returns the azolla whose repository the client is in, where that can be known.
+    pub(super) fn here(&self) -> Option<&AzollaConfig> {
+        match &self.kept {
+            Some(_) => None,
+            None => self.deployment.here(),
+        }
+    }
+
+    /// Reads what lies on the operator's desk. The mark of what was seen stays where it is.
+    pub(super) async fn desk(&self) -> Look {
+        if let Some(kept) = &self.kept {
+            return Look::kept(&self.deployment, &kept.stores, &kept.home).await;
+        }
+        let deployment = self.deployment.clone();
+        let remembered = spawn_blocking(move || {
+            // It does without a home that cannot be opened.
+            let there = deployment.place.data.is_dir();
+            let home = there.then(|| Home::open(&deployment.place.home_store()).ok()).flatten();
+            home.map(|home| Remembered::read(&deployment, &home)).unwrap_or_default()
+        });
+        let open = |azolla| -> BoxFuture<'_, _> { Box::pin(self.look(azolla)) };
+        Look::read(&self.deployment, remembered.await.unwrap_or_default(), &open).await
+    }
+
+    /// Says why an azolla is left out. What is wrong with its store is for the operator, where that is not who asks.
+    pub(super) fn away(&self, azolla_id: &str, why: &str) -> String {
+        match &self.kept {
+            Some(kept) => {
+                (kept.faults)(&format!("{azolla_id} cannot be read: {why}"));
+                "it cannot be read; the server's own output says why".to_owned()
+            }
+            None => why.to_owned(),
         }
     }
 }

@@ -4,7 +4,8 @@ use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    process::{Child, Stdio},
+    path::Path,
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -64,7 +65,18 @@ impl<'a> Server<'a> {
         variables: &[(&str, &str)],
     ) -> Self {
         let mut command = world.command(&world.path(""), arguments);
-        command.env("AZOLLA_HOME", world.home()).envs(variables.iter().copied());
+        command.envs(variables.iter().copied());
+        Self::started(world, command)
+    }
+
+    /// Starts the server of a home in a directory.
+    pub(crate) fn start_in(world: &'a World, directory: &Path) -> Self {
+        let arguments = ["up", "--listen", "127.0.0.1:0", "--roles", "http"];
+        Self::started(world, world.command(directory, &arguments))
+    }
+
+    fn started(world: &'a World, mut command: Command) -> Self {
+        command.env("AZOLLA_HOME", world.home());
         let log = File::create(world.path("up.log")).unwrap();
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -134,6 +134,28 @@ fn a_store_that_is_away_is_told_in_the_servers_own_output() {
         "{reply}"
     );
     assert!(world.log().contains("http: mcp: "), "{}", world.log());
+    // A look around leaves it out, and names no path either.
+    for tool in ["list_objectives", "get_orientation"] {
+        let call = json!({"name": tool, "arguments": {}});
+        let reply = send(&server, &own, &[], &message(2, "tools/call", &call)).json().to_string();
+        assert!(reply.contains("it cannot be read; the server's own output says why"), "{tool}: {reply}");
+        assert!(!reply.contains("az-taskmgmt.sqlite"), "{tool}: {reply}");
+    }
+    assert!(world.log().contains("http: mcp: az-taskmgmt cannot be read: "), "{}", world.log());
+}
+
+/// The directory is that of the server, and says nothing about who asks.
+#[test]
+fn a_proposal_is_about_no_repository_that_it_does_not_name() {
+    let world = World::with_worker("true");
+    let server = Server::start_in(&world, &world.path("app"));
+    let own = token(&world);
+    let proposal =
+        json!({"name": "propose_objective", "arguments": {"title": "Do it", "criteria": "it is done"}});
+    let reply = send(&server, &own, &[], &message(1, "tools/call", &proposal)).json();
+    assert_eq!(reply["result"]["isError"], false, "{reply}");
+    let export = world.azolla(&["export", "--azolla", "az-taskmgmt"]).ok();
+    assert!(export.contains("Do it") && !export.contains("It is about"), "{export}");
 }
 
 #[test]

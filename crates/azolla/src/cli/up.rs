@@ -3,7 +3,14 @@
 mod open;
 mod service;
 
-use std::{io::Write, net::SocketAddr, path::Path, process::ExitCode, sync::Arc, time::Instant};
+use std::{
+    io::{IsTerminal, Write},
+    net::SocketAddr,
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    time::Instant,
+};
 
 use azolla_control_plane::{
     WorkerError,
@@ -149,10 +156,16 @@ impl Up {
                     listening.is_encrypted(),
                 )?;
                 let app = app.watching(contexts.under_way.clone(), !contexts.all.is_empty());
-                let code = app.door.code(Instant::now())?;
-                let link = format!("{}/login?code={}", listening.link(&deployment), code.text());
-                self.show(&deployment, Some((&listening, &link)), &contexts, &roles)?;
-                if self.open {
+                // Whoever has the link is logged in, and what a service prints is kept for others to read.
+                let link = match self.open || std::io::stdout().is_terminal() {
+                    true => {
+                        let code = app.door.code(Instant::now())?;
+                        Some(format!("{}/login?code={}", listening.link(&deployment), code.text()))
+                    }
+                    false => None,
+                };
+                self.show(&deployment, Some((&listening, link.as_deref())), &contexts, &roles)?;
+                if let Some(link) = link.filter(|_| self.open) {
                     opening = Some(Opening::begin(deployment.place.state(), link));
                 }
                 Some(tokio::spawn(http::serve(listening, Arc::new(app), stopping.clone())))
@@ -209,15 +222,26 @@ impl Up {
     fn show(
         &self,
         deployment: &Deployment,
-        listening: Option<(&Listening, &str)>,
+        listening: Option<(&Listening, Option<&str>)>,
         contexts: &Contexts,
         roles: &[WorkerRole],
     ) -> anyhow::Result<()> {
         let mut page = Page::default();
         if let Some((listening, link)) = listening {
             page.add(PLAIN, "listens at ").line(STRONG, &listening.url());
-            page.add(PLAIN, "dashboard ").line(STRONG, link);
-            page.line(FAINT, "  that link logs you in once, for 15 minutes; azolla up --open opens it");
+            match link {
+                Some(link) => {
+                    page.add(PLAIN, "dashboard ").line(STRONG, link);
+                    page.line(
+                        FAINT,
+                        "  that link logs you in once, for 15 minutes; azolla up --open opens it",
+                    );
+                }
+                None => {
+                    page.add(PLAIN, "dashboard ").line(STRONG, &listening.link(deployment));
+                    page.line(FAINT, "  log in with the operator's token");
+                }
+            }
             let token = deployment.place.operator_token();
             page.add(PLAIN, "operator's token in ").line(FAINT, &token.display().to_string());
             let token = deployment.place.mcp_token();

@@ -161,7 +161,7 @@ pub(super) async fn begin(
         app.refused_log_in(remote.0);
         let said = match code {
             Some(_) => {
-                "The link has been used, or is older than 15 minutes. Start azolla up again for another, or show the token."
+                "The link has been used, or is older than 15 minutes. Log in with the operator's token; azolla up names its file when it starts."
             }
             None => "That is not the operator's token.",
         };

@@ -32,18 +32,27 @@ impl Listening {
 
     /// Returns the URL that a browser finds the server by: where it listens to every address, by a name of its own.
     pub(crate) fn link(&self, deployment: &Deployment) -> String {
-        if !self.address.ip().is_unspecified() {
-            return self.url();
-        }
-        let name = deployment.config.http.hosts.first().map_or("localhost", String::as_str);
-        let name = if name.contains(':') { format!("[{name}]") } else { name.to_owned() };
-        format!("{}://{name}:{}", if self.is_encrypted() { "https" } else { "http" }, self.address.port())
+        link(deployment, self.address, self.is_encrypted())
     }
 
     /// Returns the URL of the server.
     pub(crate) fn url(&self) -> String {
-        format!("{}://{}", if self.is_encrypted() { "https" } else { "http" }, self.address)
+        format!("{}://{}", scheme(self.is_encrypted()), self.address)
     }
+}
+
+fn scheme(encrypted: bool) -> &'static str {
+    if encrypted { "https" } else { "http" }
+}
+
+fn link(deployment: &Deployment, address: SocketAddr, encrypted: bool) -> String {
+    let scheme = scheme(encrypted);
+    if !address.ip().is_unspecified() {
+        return format!("{scheme}://{address}");
+    }
+    let name = deployment.config.http.hosts.first().map_or("localhost", String::as_str);
+    let name = if name.contains(':') { format!("[{name}]") } else { name.to_owned() };
+    format!("{scheme}://{name}:{}", address.port())
 }
 
 /// Listens at `listen`, or where the configuration says.
@@ -63,8 +72,17 @@ pub(crate) async fn bind(deployment: &Deployment, listen: Option<SocketAddr>) ->
     }
     let tls = http.tls.as_ref().map(acceptor).transpose()?;
     let listener = TcpListener::bind(address).await.map_err(|error| {
-        Failure::new(format!("nothing can listen at {address}: {error}"))
-            .hint("end what listens there, or name another address: azolla up --listen 127.0.0.1:0")
+        let failure = Failure::new(format!("nothing can listen at {address}: {error}"));
+        if error.kind() != std::io::ErrorKind::AddrInUse {
+            return failure.hint("name another address: azolla up --listen 127.0.0.1:0");
+        }
+        // Who listens there is not asked: to prove anything, the token would have to be shown to whoever it is.
+        failure.hint(format!(
+            "if that is azolla up already, open {} and log in with the token in {}; otherwise end what listens there, or \
+             name another address: azolla up --listen 127.0.0.1:0",
+            link(deployment, address, tls.is_some()),
+            deployment.place.operator_token().display()
+        ))
     })?;
     let address = listener.local_addr()?;
     if is_exposed {

@@ -7,7 +7,12 @@ use crate::{server::Server, world::World};
 
 const PAGES: [&str; 6] = ["/", "/objectives", "/notes", "/manifests", "/runs", "/health"];
 
-/// A server that also says what it prints: the link is in it.
+/// A server that prints a link although nobody is at a terminal.
+fn linking(world: &World) -> Server<'_> {
+    Server::start_with(world, &["up", "--listen", "127.0.0.1:0", "--roles", "http", "--open"])
+}
+
+/// Returns the link that it printed.
 fn link(server: &Server<'_>) -> String {
     let line = server.said.lines().find_map(|line| line.strip_prefix("dashboard ")).unwrap().to_owned();
     let (_, path) = line.split_once(&server.address).unwrap();
@@ -97,7 +102,7 @@ fn a_session_begins_with_the_token_and_ends_when_one_logs_out() {
 #[test]
 fn t24_a_link_counts_once_and_looking_at_it_spends_nothing() {
     let world = World::with_worker("true");
-    let server = Server::start(&world);
+    let server = linking(&world);
     let (stranger, link) = (Visitor::stranger(&server), link(&server));
     for _ in 0..3 {
         let page = stranger.get(&link);
@@ -208,11 +213,25 @@ fn t29_the_browser_is_given_a_file_and_not_the_link() {
     );
 }
 
+/// What a service prints is in a journal that others may read. A second start is told how to get in all the same.
+#[test]
+fn t24_no_link_is_printed_where_there_is_no_terminal() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    assert!(!server.said.contains("code="), "{}", server.said);
+    let token = world.home().join("operator.token").display().to_string();
+    let url = format!("http://{}", server.address);
+    assert!(server.said.contains(&format!("dashboard {url}\n")), "{}", server.said);
+    assert!(server.said.contains(&format!("operator's token in {token}")), "{}", server.said);
+    let told = world.azolla(&["up", "--listen", &server.address, "--open"]).refused(1);
+    assert!(told.contains(&format!("open {url} and log in with the token in {token}")), "{told}");
+}
+
 /// Without a display nothing is opened, and nothing fails.
 #[test]
 fn where_there_is_no_display_the_link_is_enough() {
     let world = World::with_worker("true");
-    let server = Server::start_with(&world, &["up", "--listen", "127.0.0.1:0", "--roles", "http", "--open"]);
+    let server = linking(&world);
     assert_eq!(Visitor::stranger(&server).get(&link(&server)).status, 200);
     assert_eq!(server.end(), Some(0));
     assert!(

@@ -41,6 +41,8 @@ const STREAM_LIMIT: Duration = Duration::from_secs(100);
 const COME_AGAIN_MS: u64 = 1_000;
 /// How long a store is left alone that could not be opened.
 const OPEN_AGAIN: Duration = Duration::from_secs(10);
+/// The wake-up that got lost.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// Streams of one session: more than a browser opens to one server.
 const OF_ONE_MAX: usize = 8;
 /// Streams in all; there have to be connections left for everything else.
@@ -71,6 +73,11 @@ impl Live {
         self.ended.send_replace(true);
     }
 
+    /// Notes that an azolla has changed.
+    fn moved(&self, azolla_id: &AzollaId) {
+        self.marks.send_modify(|marks| *marks.entry(azolla_id.clone()).or_default() += 1);
+    }
+
     /// Returns how far everything is: what a stream goes on from.
     fn mark(&self) -> String {
         self.mark_at(&self.marks.borrow())
@@ -94,25 +101,40 @@ pub(super) fn mark(app: &Arc<App>) -> String {
 /// Follows the journal of an azolla until the server ends.
 async fn follow(app: Arc<App>, azolla: AzollaConfig) {
     let mut ended = app.live.ended.subscribe();
+    let mut place = Place { cursor: JournalCursor::default(), is_first: true };
     while !*ended.borrow_and_update() {
         // One that is away is tried again; the pages say that it is.
-        let _ = follow_store(&app, &azolla, &mut ended).await;
+        let _ = follow_store(&app, &azolla, &mut place, &mut ended).await;
+        place.is_first = false;
         let _ = timeout(OPEN_AGAIN, ended.wait_for(|ended| *ended)).await;
     }
+}
+
+/// How far a journal was followed, over everything that its store goes through.
+struct Place {
+    cursor: JournalCursor,
+    /// Whether the store is looked at for the first time.
+    is_first: bool,
 }
 
 async fn follow_store(
     app: &App,
     azolla: &AzollaConfig,
+    place: &mut Place,
     ended: &mut watch::Receiver<bool>,
 ) -> anyhow::Result<()> {
     let store = app.stores.looking(azolla).await?;
     let mut changes = store.changes();
-    let mut cursor = JournalCursor::default();
-    newer(&*store, &mut cursor).await?;
+    newer(&*store, &mut place.cursor).await?;
+    if !place.is_first {
+        // A page that was read meanwhile says that it is away, or shows what was before.
+        app.live.moved(&azolla.id);
+        app.steps.forget_over(&azolla.id, &*store).await?;
+    }
     loop {
         tokio::select! {
-            changed = changes.changed() => changed?,
+            // A wake-up may get lost: after a while it is looked without one.
+            changed = timeout(LOOK_EVERY, changes.changed()) => changed.unwrap_or(Ok(()))?,
             _ = ended.wait_for(|ended| *ended) => return Ok(()),
         }
         if timeout(COALESCED, ended.wait_for(|ended| *ended)).await.is_ok() {
@@ -120,8 +142,8 @@ async fn follow_store(
         }
         changes.mark_unchanged();
         // A lease that is renewed is no change that a page shows.
-        if newer(&*store, &mut cursor).await? {
-            app.live.marks.send_modify(|marks| *marks.entry(azolla.id.clone()).or_default() += 1);
+        if newer(&*store, &mut place.cursor).await? {
+            app.live.moved(&azolla.id);
             app.steps.forget_over(&azolla.id, &*store).await?;
         }
     }

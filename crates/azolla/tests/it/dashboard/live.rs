@@ -106,6 +106,24 @@ fn what_changed_before_the_stream_began_is_told_at_its_beginning() {
     assert!(events.next().unwrap().contains(&"event: step".to_owned()), "nothing was missed");
 }
 
+/// A page that says that an azolla is away is told when it is back, although nothing was written since.
+#[test]
+fn a_store_that_is_back_is_told_to_a_page() {
+    let world = World::with_worker("true");
+    world.objective("Round half up", "it rounds");
+    let (store, aside) = (world.home().join("azollas/az-app.sqlite"), world.path("aside.sqlite"));
+    std::fs::rename(&store, &aside).unwrap();
+    std::fs::write(&store, "no database").unwrap();
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let page = operator.get("/objectives").body;
+    assert!(page.contains("az-app cannot be read"), "{page}");
+    let (_, mut events) = Events::open(&operator, &format!("/events?since={}", mark(&page)));
+    std::fs::rename(&aside, &store).unwrap();
+    assert_eq!(events.wait("change"), json!({"azolla_id": "az-app"}));
+    assert!(operator.get("/objectives").body.contains("Round half up"));
+}
+
 #[test]
 fn the_step_of_a_run_in_this_process_is_told() {
     let world = World::new();

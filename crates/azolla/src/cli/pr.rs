@@ -104,6 +104,13 @@ enum PullPlan {
     Keep(Pull),
 }
 
+impl PullPlan {
+    /// Tells whether the result is merged already.
+    fn is_merged(&self) -> bool {
+        matches!(self, Self::Keep(pull) if pull.is_merged())
+    }
+}
+
 impl Pr {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
@@ -125,10 +132,13 @@ impl Pr {
             bundle: &passed.bundle,
             evidence: passed.evidence.as_ref(),
         };
-        let plan = Plan {
-            push: expected(&passed, &branch, &target, there)?,
-            pull: self.pull(&gh, &branch, &passed, &body).await?,
+        let pull = self.pull(&gh, &branch, &passed, &body).await?;
+        let push = match pull.is_merged() {
+            // Its branch may be gone, or be at something else by now: there is nothing left to push.
+            true => None,
+            false => expected(&passed, &branch, &target, there)?,
         };
+        let plan = Plan { push, pull };
         let title = self.title(&found);
         if self.dry_run {
             self.show_plan(&plan, &passed, &branch, &base, &target, &title, &body)?;
@@ -301,6 +311,7 @@ impl Pr {
             Some(_) => {
                 page.line(PLAIN, &format!("would push {} to {} as {branch}", passed.commit, target.shown()))
             }
+            None if plan.pull.is_merged() => page.line(FAINT, "would push nothing: it is merged"),
             None => page.line(FAINT, &format!("would push nothing: {branch} is there")),
         };
         let kind = if self.ready { "pull request" } else { "draft pull request" };

@@ -423,10 +423,16 @@ fn what_was_merged_stays_and_what_was_closed_is_the_operators_to_reopen() {
     desk.calls();
     desk.list("MERGED", &desk.commit(), "");
     assert_eq!(desk.pr(&[]).ok(), format!("{URL}\n"));
+    // Hosts delete the branch of what was merged: it does not come back.
+    git(&desk.world.path("remote.git"), &["branch", "--delete", "--force", &desk.branch]);
+    let said = desk.pr(&["--dry-run"]).ok();
+    assert!(said.starts_with("would push nothing: it is merged\n"), "{said}");
+    assert_eq!(desk.pr(&[]).ok(), format!("{URL}\n"));
+    assert_eq!(desk.there(), "");
     desk.list("CLOSED", &desk.commit(), "");
     let refused = desk.pr(&[]).refused(4);
     assert!(refused.contains(&format!("{URL} is closed\nhint: gh pr reopen {URL}")), "{refused}");
-    assert_eq!(desk.verbs(), ["list"; 2]);
+    assert_eq!(desk.verbs(), ["list"; 4]);
 }
 
 /// Two of these commands at once: the slower one finds what the faster one opened.

@@ -106,6 +106,12 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (shared::OBJECTIVES_RESTING, &["10"], &["objective_resting"]),
     (shared::OBJECTIVES_TODO, &["10"], &["objective_todo"]),
     (shared::OBJECTIVES_WAITING, &["10"], &["objective_waiting"]),
+    (shared::TICKETS_BEFORE, &["'x'", "'obj-9'", "50"], &["objective_listed"]),
+    (shared::TICKETS_NEW_BEFORE, &["'x'", "'obj-9'", "50"], &["objective_resting"]),
+    (shared::TICKETS_BLOCKED_BEFORE, &["'x'", "'obj-9'", "50"], &["objective_resting"]),
+    (shared::TICKETS_CONFIRMED_BEFORE, &["'x'", "'obj-9'", "50"], &["objective_listed"]),
+    (shared::TICKETS_ARCHIVED_BEFORE, &["'x'", "'obj-9'", "50"], &["objective_archived"]),
+    (shared::RUNS_BEFORE, &["'x'", "'run-9'", "50"], &["run_listed"]),
     (shared::CURRENT_PAUSES, &[], &["objective_paused"]),
     (shared::CURRENT_PAUSES_LATEST, &["NULL", "''", "10"], &["objective_paused"]),
     (

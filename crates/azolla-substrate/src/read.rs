@@ -186,10 +186,24 @@ impl dyn SubstrateRead + '_ {
     /// Returns the tickets that are open: NEW, approved, running, blocked, or done and not confirmed. Archived ones are
     /// not. At most `limit` of each sort; the cost does not grow with history.
     pub async fn open_objectives(&self, limit: u64) -> Result<Vec<StoredObjective>, SubstrateError> {
+        Ok(self.open_objectives_and_whether_all(limit).await?.0)
+    }
+
+    /// Does the same, and tells whether these are all that there are.
+    pub async fn open_objectives_and_whether_all(
+        &self,
+        limit: u64,
+    ) -> Result<(Vec<StoredObjective>, bool), SubstrateError> {
         let mut open: Vec<StoredObjective> = Vec::new();
-        let mut seen = HashSet::new();
+        let (mut seen, mut are_all) = (HashSet::new(), true);
         for sql in [sql::OBJECTIVES_WAITING, sql::OBJECTIVES_RESTING, sql::OBJECTIVES_TODO] {
-            open.extend(self.many(Statement::new(sql, [limit.into()]), rows::read_objective).await?);
+            let one_more = limit.saturating_add(1);
+            let mut some = self.many(Statement::new(sql, [one_more.into()]), rows::read_objective).await?;
+            if some.len() as u64 > limit {
+                are_all = false;
+                some.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            }
+            open.extend(some);
         }
         for running in [WorkorderStatus::Created, WorkorderStatus::Executed] {
             for stored in self.open_workorders(running, limit).await? {
@@ -204,7 +218,7 @@ impl dyn SubstrateRead + '_ {
                 && !is_confirmed(objective)
                 && seen.insert(objective.objective_id.clone())
         });
-        Ok(open)
+        Ok((open, are_all))
     }
 
     /// Returns an objective as it was at a version.

@@ -34,6 +34,16 @@ async fn step(cycle: &PatchCycle<'_>, step: ObjectiveStep, key: &str, value: ser
 }
 
 on_both_backends! {
+    async fn a_list_of_what_is_open_tells_whether_it_is_whole(world: TestStore) {
+        for _ in 0..3 {
+            PatchCycle::created(&world).await;
+        }
+        for (limit, count, are_all) in [(2, 2, false), (3, 3, true), (4, 3, true)] {
+            let found = world.read().open_objectives_and_whether_all(limit).await.unwrap();
+            assert_eq!((found.0.len(), found.1), (count, are_all), "at most {limit}");
+        }
+    }
+
     async fn tickets_and_runs_are_paged_by_key_newest_first(world: TestStore) {
         let mut made = Vec::new();
         for at in 0..7 {

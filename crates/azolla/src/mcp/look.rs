@@ -23,7 +23,7 @@ use crate::{
     http::objective_page,
 };
 
-/// Open objectives of one azolla that a list can hold; more than anybody has.
+/// Open objectives of a sort and one azolla that a list can hold; more than anybody has.
 const OPEN_MAX: u64 = 1_000;
 /// Bytes of a page that its things may take; the rest is for what stands around them.
 const PAGE_BYTES_MAX: usize = ANSWER_BYTES_MAX - 4 * 1024;
@@ -41,6 +41,8 @@ pub(super) struct Listed {
     next: Option<String>,
     /// Azollas that could not be read, and why.
     unreachable: Vec<String>,
+    /// Azollas of which more is open than these pages list, and how to see it.
+    left_out: Vec<String>,
 }
 
 /// An objective in short.
@@ -154,7 +156,8 @@ pub(super) async fn list(reach: &Reach, given: ListObjectives) -> anyhow::Result
         })?,
         None => 0,
     };
-    let mut listed = Listed { objectives: Vec::new(), next: None, unreachable: Vec::new() };
+    let mut listed =
+        Listed { objectives: Vec::new(), next: None, unreachable: Vec::new(), left_out: Vec::new() };
     let mut used = 0;
     for (at, azolla) in azollas.iter().enumerate().skip(from) {
         let store = match reach.look(azolla).await {
@@ -167,7 +170,12 @@ pub(super) async fn list(reach: &Reach, given: ListObjectives) -> anyhow::Result
         };
         let after = cursor.as_ref().filter(|_| at == from).map(|cursor| &cursor.objective_id);
         let room = limit - listed.objectives.len() as u64;
-        for stored in part(&*store, given.all, status, after, room).await? {
+        let (some, are_all) = part(&*store, given.all, status, after, room).await?;
+        if !are_all {
+            let why = format!("{}: only the first {OPEN_MAX} of a sort; `all` lists every one", azolla.id);
+            listed.left_out.push(why);
+        }
+        for stored in some {
             let summary = Summary::of(&stored.objective);
             used += bytes(&json!(summary)) + 1;
             // One always fits.
@@ -187,14 +195,15 @@ pub(super) async fn list(reach: &Reach, given: ListObjectives) -> anyhow::Result
     Ok(json!(listed))
 }
 
-/// Returns the next objectives of one azolla, in the order of their creation.
+/// Returns the next objectives of one azolla, in the order of their creation, and whether all that are meant can be among
+/// them or on a page after them.
 async fn part(
     read: &dyn SubstrateRead,
     all: bool,
     status: Option<ObjectiveStatus>,
     after: Option<&ObjectiveId>,
     limit: u64,
-) -> anyhow::Result<Vec<StoredObjective>> {
+) -> anyhow::Result<(Vec<StoredObjective>, bool)> {
     let after = match after {
         Some(id) => {
             let what = || Failure::not_found(format!("after: there is no objective {id}"));
@@ -204,18 +213,19 @@ async fn part(
     };
     if all {
         let after = after.map(Box::new);
-        return Ok(read.objectives(&ObjectiveFilter { status, max_urgency: 4, after, limit }).await?);
+        let filter = ObjectiveFilter { status, max_urgency: 4, after, limit };
+        return Ok((read.objectives(&filter).await?, true));
     }
     let key = |objective: &Objective| (objective.created_at, objective.objective_id.clone());
     let begin = after.as_ref().map(key);
-    let mut open = read.open_objectives(OPEN_MAX).await?;
+    let (mut open, are_all) = read.open_objectives_and_whether_all(OPEN_MAX).await?;
     open.retain(|stored| {
         status.is_none_or(|status| stored.objective.status == status)
             && begin.as_ref().is_none_or(|begin| key(&stored.objective) > *begin)
     });
     open.sort_by_key(|stored| key(&stored.objective));
     open.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    Ok(open)
+    Ok((open, are_all))
 }
 
 impl Summary {

@@ -52,6 +52,8 @@ pub(super) struct Listed {
     pub(super) groups: Vec<(&'static str, Vec<Objective>)>,
     /// Where the next page begins.
     pub(super) next: Option<String>,
+    /// Azollas of which more is open than is listed.
+    pub(super) cut: Vec<AzollaId>,
     /// Azollas that cannot be read, and why.
     pub(super) away: Vec<(AzollaId, String)>,
 }
@@ -70,11 +72,12 @@ async fn load(ask: &Ask<'_>) -> Listed {
         azollas.clone().filter(|azolla| named.as_ref().is_none_or(|id| *id == azolla.id)).collect();
     let reads =
         join_all(chosen.into_iter().map(|azolla| async move { (azolla, read(ask, azolla, which).await) }));
-    let (mut found, mut now, mut away_from) = (Vec::new(), Timestamp::MIN, Vec::new());
+    let (mut found, mut now, mut away_from, mut cut) = (Vec::new(), Timestamp::MIN, Vec::new(), Vec::new());
     for (azolla, read) in reads.await {
         match read {
-            Ok((at, objectives)) => {
+            Ok((at, objectives, are_all)) => {
                 now = now.max(at);
+                cut.extend((!are_all).then(|| azolla.id.clone()));
                 found.extend(objectives);
             }
             Err(error) => away_from.push((azolla.id.clone(), error.to_string())),
@@ -89,6 +92,7 @@ async fn load(ask: &Ask<'_>) -> Listed {
         now,
         groups: Vec::new(),
         next: None,
+        cut,
         away: away_from,
     };
     match which {
@@ -115,15 +119,18 @@ async fn read(
     ask: &Ask<'_>,
     azolla: &AzollaConfig,
     which: Which,
-) -> Result<(Timestamp, Vec<Objective>), PageError> {
+) -> Result<(Timestamp, Vec<Objective>, bool), PageError> {
     let store = ask.app.stores.looking(azolla).await.map_err(away)?;
     let now = store.now().await.map_err(away)?;
-    let found = match which {
-        Which::Open => store.open_objectives(OPEN_MAX).await,
+    let (found, are_all) = match which {
+        Which::Open => store.open_objectives_and_whether_all(OPEN_MAX).await.map_err(away)?,
         // One more than fits tells whether there is another page.
-        Which::Part(part) => store.tickets_before(part, load::before(ask).as_ref(), PAGE as u64 + 1).await,
+        Which::Part(part) => {
+            let found = store.tickets_before(part, load::before(ask).as_ref(), PAGE as u64 + 1).await;
+            (found.map_err(away)?, true)
+        }
     };
-    Ok((now, found.map_err(away)?.into_iter().map(|stored| stored.objective).collect()))
+    Ok((now, found.into_iter().map(|stored| stored.objective).collect(), are_all))
 }
 
 /// Puts what is open under where it stands: what needs the operator first.
@@ -170,6 +177,12 @@ pub(super) fn view(listed: &Listed, session: &Session) -> Markup {
                     @if !name.is_empty() { h2 { (name) " " span.fact { (rows.len()) } } }
                     (table(rows, listed.now))
                 }
+            }
+        }
+        @for id in &listed.cut {
+            p.remark {
+                "More is open in " (id) " than is listed here: the first " (OPEN_MAX) " of each kind. "
+                a href=(path("all", Some(id), None)) { "Every one, page by page" }
             }
         }
         @if let Some(next) = &listed.next { (part::older(&path(listed.name, listed.azolla.as_ref(), Some(next)))) }

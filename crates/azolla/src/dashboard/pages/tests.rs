@@ -195,6 +195,7 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
         now: at(),
         groups: vec![("Blocked", vec![an_objective(said)])],
         next: None,
+        cut: vec![az()],
         away: vec![(az(), text())],
     };
     pages.insert("objectives", objectives::view(&listed, &session).into_string());
@@ -425,4 +426,11 @@ fn criteria_stand_beside_the_evidence_of_both_trees() {
     assert!(page.contains("exit 1, 5 ms") && page.contains("exit 0, 5 ms"));
     let run = a_run("x");
     assert_eq!((run.gate_result, run.work_order_id), (GateResult::Fail, WorkOrderId::new("wo-a-1").unwrap()));
+}
+
+#[test]
+fn a_list_that_is_cut_says_so() {
+    let page = &pages("x")["objectives"];
+    assert!(page.contains("More is open in az-app than is listed here"), "{page}");
+    assert!(page.contains("href=\"/objectives?show=all&amp;azolla=az-app\""), "{page}");
 }

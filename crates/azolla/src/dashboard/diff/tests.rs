@@ -1,7 +1,7 @@
 //! Diffs as git writes them, taken apart; and what changed inside of lines.
 
 use super::{
-    intraline::{Piece, pieces},
+    intraline::{LINE_CHARS_MAX, Left, Piece, pieces},
     *,
 };
 
@@ -102,25 +102,59 @@ fn words_that_differ_are_marked_in_both_lines() {
         ("é = \"ä\"", "é = \"ö\"", "é = \"[ä]\"", "é = \"[ö]\""),
     ];
     for (old, new, before, after) in table {
-        let found = pieces(&[line(Sign::Same, "x"), line(Sign::Removed, old), line(Sign::Added, new)]);
+        let found = pieces(
+            &[line(Sign::Same, "x"), line(Sign::Removed, old), line(Sign::Added, new)],
+            &mut Left::default(),
+        );
         assert_eq!((marked(&found[1]).as_str(), marked(&found[2]).as_str()), (before, after));
     }
     // Lines are paired in their order; one too many stands alone.
-    let found =
-        pieces(&[line(Sign::Removed, "a = 1"), line(Sign::Removed, "b = 1"), line(Sign::Added, "a = 2")]);
+    let three = [line(Sign::Removed, "a = 1"), line(Sign::Removed, "b = 1"), line(Sign::Added, "a = 2")];
+    let found = pieces(&three, &mut Left::default());
     assert_eq!(
         found.iter().map(|pieces| marked(pieces)).collect::<Vec<_>>(),
         ["a = [1]", "b = 1", "a = [2]"]
     );
 }
 
+/// Lines that differ in one word in their middle, of `chars` characters.
+fn commas(chars: usize) -> (String, String) {
+    let half = "a,".repeat(chars / 4);
+    (format!("{half}b,{half}"), format!("{half}c,{half}"))
+}
+
 #[test]
-fn very_long_lines_are_compared_at_their_ends_alone() {
-    let middle = |word: &str| format!("{word} ").repeat(3_000);
-    let (old, new) = (format!("head {} tail", middle("a")), format!("head {} tail", middle("b")));
+fn a_line_that_is_shown_cut_is_not_compared() {
     let line = |sign, text| Line { sign, old: None, new: None, text, is_unended: false };
-    let found = pieces(&[line(Sign::Removed, &old), line(Sign::Added, &new)]);
-    let texts: Vec<String> =
-        found.iter().map(|pieces| pieces.iter().map(|piece| piece.text).collect()).collect();
-    assert_eq!(texts, [old.clone(), new.clone()]);
+    let (old, new) = commas(1_000_000);
+    let mut left = Left::default();
+    let found = pieces(&[line(Sign::Removed, &old), line(Sign::Added, &new)], &mut left);
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    assert!(found.iter().flatten().all(|piece| !piece.differs) && left == Left::default());
+    // One that is shown whole is.
+    let (old, new) = commas(LINE_CHARS_MAX - 2);
+    let found = pieces(&[line(Sign::Removed, &old), line(Sign::Added, &new)], &mut left);
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
+    // One is enough to be long.
+    let long = format!("{old}{}", "x".repeat(LINE_CHARS_MAX));
+    let found = pieces(&[line(Sign::Removed, &old), line(Sign::Added, &long)], &mut left);
+    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn a_page_compares_so_much_and_then_the_ends_alone() {
+    let line = |sign, text| Line { sign, old: None, new: None, text, is_unended: false };
+    // As much as one pair may have: 200 words that are all different but for every second one.
+    let middle = |word: &str| format!("{word} ").repeat(100);
+    let same = "the same beginning of both lines, which is long enough to count for a third of it ".repeat(2);
+    let (old, new) = (format!("{same}{}end", middle("a")), format!("{same}{}end", middle("b")));
+    let two = [line(Sign::Removed, &old), line(Sign::Added, &new)];
+    let mut left = Left::default();
+    let first = pieces(&two, &mut left);
+    assert!(first[0].len() > 100 && left != Left::default());
+    let mut last = first.clone();
+    for _ in 0..1_000 {
+        last = pieces(&two, &mut left);
+    }
+    assert_eq!(last.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
 }

@@ -1,5 +1,7 @@
 //! A change, file by file: what a reviewer looks at first comes first, and a huge one is shown in parts.
 
+use std::collections::HashMap;
+
 use maud::{Markup, html};
 
 use crate::{
@@ -8,7 +10,7 @@ use crate::{
         Ask,
         diff::{
             self, FileDiff, Hunk, Line, Sign,
-            intraline::{self, Piece},
+            intraline::{self, LINE_CHARS_MAX, Left, Piece, is_long},
         },
         part,
     },
@@ -23,8 +25,6 @@ const BYTES_MAX: usize = 32 * 1024;
 const BYTES_ALONE_MAX: usize = 1024 * 1024;
 /// Files in the list of a page.
 const FILES_MAX: usize = 200;
-/// The most characters of one line.
-const LINE_CHARS_MAX: usize = 1_000;
 
 /// Which part of a change is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,18 @@ impl Part {
 struct Room {
     lines: usize,
     bytes: usize,
+    /// And compared inside of lines.
+    compared: Left,
+}
+
+impl Room {
+    fn new(part: Part) -> Self {
+        let (lines, bytes) = match part {
+            Part::Beginning => (LINES_MAX, BYTES_MAX),
+            Part::File(_) => (LINES_ALONE_MAX, BYTES_ALONE_MAX),
+        };
+        Self { lines, bytes, compared: Left::default() }
+    }
 }
 
 /// Shows a change. `path` is that of the page, for links to a part of it.
@@ -58,16 +70,13 @@ pub(super) fn view(content: &str, path: &str, part: Part) -> Markup {
         return html! { @if content.trim().is_empty() { p { "There is no change." } } @else { (part::output(content)) } };
     }
     let names: Vec<String> = files.iter().map(|file| file.path().to_owned()).collect();
-    let protected = protected_paths(&names);
-    let why =
-        |file: &FileDiff<'_>| protected.iter().find(|(path, _)| *path == file.path()).map(|(_, why)| *why);
+    // There may be as many of them as there are files: each is looked up, never searched for.
+    let protected: HashMap<&str, &'static str> = protected_paths(&names).into_iter().collect();
+    let why = |file: &FileDiff<'_>| protected.get(file.path()).copied();
     // By their number in the change, so that a link to one stays the same whatever comes first.
     let mut order: Vec<(usize, &FileDiff<'_>)> = (1..).zip(&files).collect();
     order.sort_by_key(|(_, file)| why(file).is_none());
-    let mut room = match part {
-        Part::Beginning => Room { lines: LINES_MAX, bytes: BYTES_MAX },
-        Part::File(_) => Room { lines: LINES_ALONE_MAX, bytes: BYTES_ALONE_MAX },
-    };
+    let mut room = Room::new(part);
     let asked = order.iter().filter(|(number, _)| part == Part::Beginning || part == Part::File(*number));
     // A file that there is no room left for is in the list alone, which leads to it.
     let mut shown: Vec<(usize, Markup)> = Vec::new();
@@ -165,7 +174,7 @@ fn file_view(
             @else {
                 @if drawn > 0 {
                     div.lines-box tabindex="0" role="region" aria-label={ "Change of " (part::words(file.path())) } {
-                        table.diff { @for (at, (hunk, lines)) in shown.iter().enumerate() { (hunk_view(hunk, *lines, at == 0)) } }
+                        table.diff { @for (at, (hunk, lines)) in shown.iter().enumerate() { (hunk_view(hunk, *lines, at == 0, &mut room.compared)) } }
                     }
                 }
                 @if rest > 0 {
@@ -190,7 +199,7 @@ fn nothing(file: &FileDiff<'_>) -> &'static str {
     }
 }
 
-fn hunk_view(hunk: &Hunk<'_>, lines: usize, is_first: bool) -> Markup {
+fn hunk_view(hunk: &Hunk<'_>, lines: usize, is_first: bool, compared: &mut Left) -> Markup {
     let lines = &hunk.lines[..lines];
     html! {
         tbody {
@@ -199,7 +208,7 @@ fn hunk_view(hunk: &Hunk<'_>, lines: usize, is_first: bool) -> Markup {
             } @else if !is_first {
                 tr.place { td colspan="3" { "⋯" } }
             }
-            @for (line, pieces) in lines.iter().zip(intraline::pieces(lines)) { (line_view(line, &pieces)) }
+            @for (line, pieces) in lines.iter().zip(intraline::pieces(lines, compared)) { (line_view(line, &pieces)) }
         }
     }
 }
@@ -210,14 +219,13 @@ fn line_view(line: &Line<'_>, pieces: &[Piece<'_>]) -> Markup {
         Sign::Added => (Some("add"), "+"),
         Sign::Removed => (Some("del"), "-"),
     };
-    let is_long = line.text.chars().nth(LINE_CHARS_MAX).is_some();
     html! {
         tr class=[class] {
             td data-n=[line.old] {}
             td data-n=[line.new] {}
             td {
                 (sign)
-                @if is_long { (shown(&cut(line.text))) span.fact { "cut" } }
+                @if is_long(line.text) { (shown(&cut(line.text))) span.fact { "cut" } }
                 @else {
                     @for piece in pieces {
                         @if piece.differs { mark { (shown(piece.text)) } } @else { (shown(piece.text)) }

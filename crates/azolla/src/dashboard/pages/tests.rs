@@ -402,6 +402,11 @@ fn a_huge_change_is_a_small_page() {
     let long = format!("diff --git a/f b/f\n@@ -0,0 +1 @@\n+{}\n", "x".repeat(1 << 20));
     let page = change::view(&long, "/x", change::Part::Beginning).into_string();
     assert!(page.len() < 10 * 1024 && page.contains("cut"), "{} bytes", page.len());
+    // So are two that took each other's place, and neither is compared with the other.
+    let half = "a,".repeat(1 << 18);
+    let long = format!("diff --git a/f b/f\n@@ -1 +1 @@\n-{half}b,{half}\n+{half}c,{half}\n");
+    let page = change::view(&long, "/x", change::Part::File(1)).into_string();
+    assert!(page.len() < 10 * 1024 && !page.contains("<mark>"), "{} bytes", page.len());
 }
 
 /// T17: what runs in CI is named first, whatever its place in the change.

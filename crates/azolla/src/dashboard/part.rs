@@ -36,6 +36,16 @@ pub(super) fn output(text: &str) -> Markup {
     html! { pre.output tabindex="0" { (plain_lines(text.trim_end())) } }
 }
 
+/// Shows the beginning of output that may be huge, and says so where it is cut.
+pub(super) fn beginning(text: &str) -> Markup {
+    const CHARS_MAX: usize = 40_000;
+    let shown: String = text.chars().take(CHARS_MAX).collect();
+    html! {
+        (output(&shown))
+        @if shown.len() < text.trim_end().len() { p.faint { "The beginning alone is shown." } }
+    }
+}
+
 /// Shows an instant as how long ago it was; the instant itself is a hover away.
 pub(super) fn when(at: Timestamp, now: Timestamp) -> Markup {
     html! { time data-ago datetime=(at) title={ (day_and_time(at)) " UTC" } { (ago(at, now)) } }

@@ -67,7 +67,7 @@ impl Room {
 pub(super) fn view(content: &str, path: &str, part: Part) -> Markup {
     let files = diff::read(content);
     if files.is_empty() {
-        return html! { @if content.trim().is_empty() { p { "There is no change." } } @else { (part::output(content)) } };
+        return html! { @if content.trim().is_empty() { p { "There is no change." } } @else { (part::beginning(content)) } };
     }
     let names: Vec<String> = files.iter().map(|file| file.path().to_owned()).collect();
     // There may be as many of them as there are files: each is looked up, never searched for.

@@ -83,7 +83,7 @@ pub(super) fn view(page: &Page) -> Markup {
         div data-live="run" {
             section { h2 { "How it came about" } (chain(page)) }
             @if let Some(found) = &page.result {
-                @if is_standing { section #change { h2 { "Output" } (part::output(&bounded(&found.bundle.content))) @if !found.bundle.notes.trim().is_empty() { (part::text(&found.bundle.notes)) } } }
+                @if is_standing { section #change { h2 { "Output" } (part::beginning(&found.bundle.content)) @if !found.bundle.notes.trim().is_empty() { (part::text(&found.bundle.notes)) } } }
                 @else {
                     (result::evidence(&asked.acceptance_criteria, found))
                     (result::change(found, &part::run_path(&objective.azolla_id, &page.run_id), page.part))
@@ -92,12 +92,6 @@ pub(super) fn view(page: &Page) -> Markup {
         }
         p.faint { "The whole chain with every artifact: " (part::command(&format!("azolla explain {} --json", page.run_id))) }
     }
-}
-
-/// The beginning of a text that may be huge.
-fn bounded(text: &str) -> String {
-    const CHARS_MAX: usize = 40_000;
-    text.chars().take(CHARS_MAX).collect()
 }
 
 fn chain(page: &Page) -> Markup {

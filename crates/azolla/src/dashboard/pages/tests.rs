@@ -409,6 +409,20 @@ fn a_huge_change_is_a_small_page() {
     assert!(page.len() < 10 * 1024 && !page.contains("<mark>"), "{} bytes", page.len());
 }
 
+/// What is no change that can be taken apart is shown too, but not all of a megabyte.
+#[test]
+fn what_is_no_diff_is_shown_by_its_beginning() {
+    let page = |content: &str| change::view(content, "/x", change::Part::Beginning).into_string();
+    let huge = page(&"no diff\n".repeat(1 << 17));
+    assert!(
+        huge.len() < 100 * 1024 && huge.contains("The beginning alone is shown."),
+        "{} bytes",
+        huge.len()
+    );
+    let small = page("no diff\n");
+    assert!(small.contains("no diff") && !small.contains("The beginning alone"), "{small}");
+}
+
 /// T17: what runs in CI is named first, whatever its place in the change.
 #[test]
 fn t17_protected_paths_come_first() {

@@ -146,6 +146,17 @@ impl Operator<'_> {
         self.change(id, |was, by| next::edit(&was.objective, &changes, by)).await
     }
 
+    /// Changes an objective as it was seen: one that was written since stays as it is. For a caller who had it on a
+    /// screen while somebody else could change it.
+    pub async fn edit_seen(
+        &self,
+        id: &ObjectiveId,
+        version: u64,
+        changes: Changes,
+    ) -> Result<Objective, OperatorError> {
+        self.change(id, |was, by| next::edit_seen(was, version, &changes, by)).await
+    }
+
     /// Approves an objective: it is scheduled from here on (S-b).
     pub async fn approve(&self, id: &ObjectiveId) -> Result<Objective, OperatorError> {
         self.change(id, |was, by| next::approve(&was.objective, by)).await

@@ -80,6 +80,15 @@ pub(super) fn create(
     Ok(objective)
 }
 
+/// S-3: what was written since it was seen is not written over.
+pub(super) fn edit_seen(was: &StoredObjective, version: u64, changes: &Changes, by: &By<'_>) -> Next {
+    let id = &was.objective.objective_id;
+    if was.version != version {
+        return refused(format!("objective {id} was changed meanwhile"), Some(command("show", id)));
+    }
+    edit(&was.objective, changes, by)
+}
+
 /// S-3 and S-l: what was approved stays as it is, or goes through NEW again.
 pub(super) fn edit(was: &Objective, changes: &Changes, by: &By<'_>) -> Next {
     if *changes == Changes::default() {

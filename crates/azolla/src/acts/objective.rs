@@ -49,6 +49,8 @@ pub(crate) struct Edits {
     pub(crate) importance: Option<u8>,
     /// 0 to 4, 0 first.
     pub(crate) urgency: Option<u8>,
+    /// The version that was seen, if it was on a screen meanwhile: no other one is changed.
+    pub(crate) seen: Option<u64>,
 }
 
 impl Edits {
@@ -109,7 +111,12 @@ impl Acts {
             urgency: edits.urgency,
         };
         let (id, was) = (found.id(), &found.stored.objective);
-        let after = self.on(found, async |operator| operator.edit(id, changes).await).await?;
+        let after = self
+            .on(found, async |operator| match edits.seen {
+                Some(version) => operator.edit_seen(id, version, changes).await,
+                None => operator.edit(id, changes).await,
+            })
+            .await?;
         let done = match (was.status, after.status) {
             (ObjectiveStatus::Todo, ObjectiveStatus::New) => {
                 Done::new("its approval is withdrawn").next(format!("azolla objective approve {id}"))

@@ -29,6 +29,8 @@ pub(super) enum Answer {
     Done(Done),
     /// It was not, and why.
     Failed(Words),
+    /// It was not: what is stored is another version than the one that was on the page.
+    Outdated(Words, u64),
 }
 
 impl Answer {
@@ -69,16 +71,26 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
         };
         match acted {
             Ok(done) => Answer::Done(done),
-            Err(error) => Answer::Failed(in_words(&error)),
+            Err(error) => match outdated(&taking.acts, act, &given).await {
+                Some((listing, version)) => Answer::Outdated(Words { listing, ..in_words(&error) }, version),
+                None => Answer::Failed(in_words(&error)),
+            },
         }
     };
     let answer = app.sessions.answers(&session).once(number, taken).await;
     match &*answer {
         Answer::Done(done) => {
             app.sessions.keep(&session, on_a_page(&app, done));
-            see(path_of_ours(fields.get("back")))
+            let mut response = see(path_of_ours(fields.get("back")));
+            session.renew(response.headers_mut());
+            response
         }
         Answer::Failed(words) => again::refused(&app, &session, act, &fields, words),
+        // Sent once more, it is about what is shown now.
+        Answer::Outdated(words, version) => {
+            let fields = fields.with("version", &version.to_string());
+            again::refused(&app, &session, act, &fields, words)
+        }
     }
 }
 
@@ -223,7 +235,33 @@ fn edits(found: &Found, fields: &Fields) -> Result<Edits, Failure> {
         // One of them is always given, so that a form in which nothing was changed is answered in these words.
         importance: Some(level(fields, "importance")?.unwrap_or(was.importance)),
         urgency: level(fields, "urgency")?,
+        // Of what is on a page, the version is known: nobody else's words are written over.
+        seen: Some(needed(fields, "version")?),
     })
+}
+
+/// Returns what an objective says now and the form says otherwise, with its version, if that is not the one that was on
+/// the page.
+async fn outdated(acts: &Acts, act: Act, fields: &Fields) -> Option<(Vec<String>, u64)> {
+    if act != Act::Edit {
+        return None;
+    }
+    let (azolla, id) = (needed(fields, "azolla").ok()?, needed(fields, "objective").ok()?);
+    let seen: u64 = needed(fields, "version").ok()?;
+    let found = acts.objective(&azolla, &id).await.ok()?;
+    let (was, version) = (&found.stored.objective, found.stored.version);
+    let now = edits(&found, fields).ok().filter(|_| version != seen)?;
+    let base = was.metadata.get("base_branch").and_then(|base| base.as_str()).unwrap_or_default();
+    let differs = |level: Option<u8>, was: u8| level.is_some_and(|level| level != was);
+    let differences = [
+        (now.title.is_some(), "the title", was.title.clone()),
+        (now.criteria.is_some(), "done when", was.acceptance_criteria.clone()),
+        (now.base.is_some(), "the base branch", base.to_owned()),
+        (differs(now.importance, was.importance), "the importance", was.importance.to_string()),
+        (differs(now.urgency, was.urgency), "the urgency", was.urgency.to_string()),
+    ];
+    let listing = differences.into_iter().filter(|(differs, ..)| *differs);
+    Some((listing.map(|(_, what, is)| format!("{what} is now: {is}")).collect(), version))
 }
 
 /// Returns a text with its lines ended as a form has them.

@@ -81,6 +81,12 @@ impl Fields {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Returns the fields with another value of one.
+    pub(super) fn with(&self, name: &str, value: &str) -> Self {
+        let others = self.0.iter().filter(|(found, _)| found != name).cloned();
+        Self(others.chain([(name.to_owned(), value.to_owned())]).collect())
+    }
+
     /// Returns the fields whose name begins with this, without it.
     pub(super) fn below(&self, beginning: &str) -> Self {
         let below = self.iter().filter_map(|(name, value)| Some((name.strip_prefix(beginning)?, value)));

@@ -54,6 +54,7 @@ impl Edit {
             repo: self.repo,
             importance: self.importance,
             urgency: self.urgency,
+            seen: None,
         };
         tell(&acts.edit(&found, edits).await?)
     }

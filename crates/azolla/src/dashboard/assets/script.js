@@ -96,10 +96,12 @@
   };
   const patch = (fresh) => {
     const changed = [];
-    all("[data-live]").forEach((old) => {
-      const next = fresh.querySelector(`[data-live="${old.dataset.live}"]`);
-      if (!next || essence(old) === essence(next)) return;
-      if (busy(old)) { waiting = true; return; }
+    const pairs = all("[data-live]").map((old) => [old, fresh.querySelector(`[data-live="${old.dataset.live}"]`)])
+      .filter(([old, next]) => next && essence(old) !== essence(next));
+    // Parts that belong together are replaced together or not at all: a button is about what is shown beside it.
+    const held = new Set(pairs.filter(([old]) => busy(old)).map(([old]) => old.dataset.together || old.dataset.live));
+    pairs.forEach(([old, next]) => {
+      if (held.has(old.dataset.together || old.dataset.live)) { waiting = true; return; }
       const part = document.importNode(next, true);
       old.replaceWith(part);
       enhance(part);

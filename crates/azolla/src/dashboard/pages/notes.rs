@@ -184,7 +184,7 @@ fn promote(notes: &Notes, listed: &Listed) -> Markup {
     };
     html! {
         label { "Title" input name="title" value=(candidate.title) required autocomplete="off"; }
-        label { "Done when" textarea name="criteria" rows="4" required { (candidate.acceptance_criteria) } }
+        label { "Done when" textarea name="criteria" rows="4" required { "\n" (candidate.acceptance_criteria) } }
         @if notes.targets.len() > 1 {
             label { "For" select name="target" {
                 @for id in &notes.targets { option value=(id) selected[candidate.suggested_azolla_id.as_ref() == Some(id)] { (id) } }

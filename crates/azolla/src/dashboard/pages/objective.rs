@@ -29,6 +29,8 @@ const RUNS_MAX: u64 = 20;
 /// Everything that the page says.
 pub(super) struct Page {
     pub(super) objective: Objective,
+    /// Its version, as every write compares it.
+    pub(super) version: u64,
     pub(super) azolla_type: azolla_protocol::AzollaType,
     pub(super) now: Timestamp,
     pub(super) pause: Option<PauseState>,
@@ -90,6 +92,7 @@ async fn load(ask: &Ask<'_>, found: &Found) -> Result<Page, azolla_substrate::Su
         may_reword: may_reword(stored, found.azolla.azolla_type),
         azolla_type: found.azolla.azolla_type,
         objective: stored.objective.clone(),
+        version: stored.version,
         part: Part::of(ask),
     })
 }
@@ -97,13 +100,14 @@ async fn load(ask: &Ask<'_>, found: &Found) -> Result<Page, azolla_substrate::Su
 pub(super) fn view(page: &Page, session: &Session) -> Markup {
     let objective = &page.objective;
     html! {
-        div #head data-live="head" {
+        // What is confirmed is what is shown: these two are of one moment, whatever somebody is doing in one of them.
+        div #head data-live="head" data-together="result" {
             (head(page))
             (now(page))
             (acts::main(page, session))
         }
         (blockers(objective))
-        div #result data-live="result" {
+        div #result data-live="result" data-together="result" {
             @match &page.result {
                 Some(found) => {
                     (result::evidence(&objective.acceptance_criteria, found))

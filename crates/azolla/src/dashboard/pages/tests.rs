@@ -102,6 +102,23 @@ fn reviewed(said: &str) -> Reviewed {
     }
 }
 
+fn an_objective_page(said: &str) -> objective::Page {
+    objective::Page {
+        objective: an_objective(said),
+        version: 1,
+        azolla_type: AzollaType::CodePatch,
+        now: at(),
+        pause: Some(a_pause(said)),
+        running: Some((workorder(), None)),
+        result: Some(reviewed(said)),
+        runs: vec![a_run(said)],
+        timeline: vec![an_entry(said)],
+        allowed: Act::ALL.to_vec(),
+        may_reword: true,
+        part: change::Part::Beginning,
+    }
+}
+
 fn workorder() -> StoredWorkorder {
     StoredWorkorder {
         workorder: of(json!({
@@ -200,20 +217,7 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
     };
     pages.insert("objectives", objectives::view(&listed, &session).into_string());
 
-    let page = objective::Page {
-        objective: an_objective(said),
-        azolla_type: AzollaType::CodePatch,
-        now: at(),
-        pause: Some(a_pause(said)),
-        running: Some((workorder(), None)),
-        result: Some(reviewed(said)),
-        runs: vec![a_run(said)],
-        timeline: vec![an_entry(said)],
-        allowed: Act::ALL.to_vec(),
-        may_reword: true,
-        part: change::Part::Beginning,
-    };
-    pages.insert("objective", objective::view(&page, &session).into_string());
+    pages.insert("objective", objective::view(&an_objective_page(said), &session).into_string());
 
     let snapshot = of(json!({"snapshot_id": "snap-a-1", "objective_id": "obj-a", "full_prompt_text": said,
                              "repo_commit_sha": said, "related_yield_refs": [], "created_at": AT}));
@@ -434,6 +438,21 @@ fn t17_protected_paths_come_first() {
     assert!(page.contains("runs in CI"));
     // Its number is that of the change: a link stays right.
     assert!(page.contains("id=\"file-2\""));
+}
+
+/// What is confirmed or sent back is the run whose change is shown, and nothing is where none is.
+#[test]
+fn s_j_a_page_confirms_the_run_whose_change_it_shows() {
+    let session = Session::for_a_test();
+    let latest = azolla_protocol::RunRecord { run_id: RunId::new("run-a-2").unwrap(), ..a_run("x") };
+    let mut page = an_objective_page("x");
+    page.runs = vec![latest, a_run("x")];
+    let shown = objective::view(&page, &session).into_string();
+    let runs = shown.matches("name=\"run\" value=\"run-a-1\"").count();
+    assert_eq!((runs, shown.contains("name=\"run\" value=\"run-a-2\"")), (2, false), "{shown}");
+    page.result.as_mut().unwrap().run = None;
+    let shown = objective::view(&page, &session).into_string();
+    assert!(!shown.contains("value=\"confirm\"") && !shown.contains("value=\"reject\""), "{shown}");
 }
 
 /// What a check did with the change stands beside what it did without it.

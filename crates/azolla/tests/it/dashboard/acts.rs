@@ -52,7 +52,10 @@ fn an_objective_goes_from_new_to_confirmed_by_forms() {
         own.into_iter().chain(more.iter().map(|(name, value)| (*name, (*value).to_owned()))).collect()
     };
     let done = |act: &str, more: &[(&'static str, &'static str)]| {
-        let fields = on(more);
+        let mut fields = on(more);
+        if act == "edit" {
+            fields.push(("version", operator.version("az-app", &id)));
+        }
         operator.done(act, &fields.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
     };
     // Said as the page has it, with its line ends: nothing is different.
@@ -194,12 +197,14 @@ fn what_a_value_has_to_be_is_said_in_the_same_words() {
         let new = [("azolla", "az-app"), ("title", title), ("criteria", "c")];
         assert_eq!(operator.refused("new", 400, &new), said);
     }
-    let lines = [own[0], own[1], ("title", "a\nb")];
+    let version = operator.version("az-app", &id);
+    let seen = ("version", &*version);
+    let lines = [own[0], own[1], seen, ("title", "a\nb")];
     assert_eq!(
         operator.refused("edit", 400, &lines),
         told(&world, 2, &["objective", "edit", &id, "--title", "a\nb"])
     );
-    let base = [own[0], own[1], ("base", "--force")];
+    let base = [own[0], own[1], seen, ("base", "--force")];
     assert_eq!(
         operator.refused("edit", 400, &base),
         told(&world, 2, &["objective", "edit", &id, "--base=--force"])
@@ -208,6 +213,7 @@ fn what_a_value_has_to_be_is_said_in_the_same_words() {
         operator.refused("edit", 400, &[own[0], own[1], ("urgency", "9")]),
         "urgency: 9 is not in 0..=4\n"
     );
+    assert_eq!(operator.refused("edit", 400, &[own[0], own[1], ("title", "Other")]), "version is needed\n");
     assert_eq!(
         operator.refused("block", 400, &[own[0], own[1], ("reason", " ")]),
         told(&world, 2, &["objective", "block", &id, "--reason", " "])

@@ -2,6 +2,8 @@
 
 use std::{sync::Barrier, thread};
 
+use serde_json::json;
+
 use super::visitor::{FORM, Visitor, encoded, value_of, words};
 use crate::{server::Server, world::World};
 
@@ -190,8 +192,9 @@ fn what_was_typed_is_not_lost_with_a_refusal() {
     let operator = Visitor::operator(&world, &server);
     let long = "<b>x</b>\n\nand \"more\"";
     let title = "t".repeat(501);
-    let fields = [("azolla", "az-app"), ("objective", &*id), ("title", &*title), ("criteria", long)];
-    let reply = operator.act("edit", &fields);
+    let version = operator.version("az-app", &id);
+    let own = [("azolla", "az-app"), ("objective", &*id), ("version", &*version)];
+    let reply = operator.act("edit", &[&own[..], &[("title", &*title), ("criteria", long)]].concat());
     assert_eq!(reply.status, 400);
     assert_eq!(
         words(&reply.body),
@@ -211,6 +214,40 @@ fn what_was_typed_is_not_lost_with_a_refusal() {
     let (csrf, once) = (value_of(&reply.body, "csrf"), value_of(&reply.body, "once"));
     assert_eq!(csrf, operator.csrf());
     assert!(!once.starts_with("test-"));
+}
+
+#[test]
+fn s3_an_edit_of_a_page_that_is_out_of_date_writes_over_nothing() {
+    let world = World::with_worker("true");
+    let id = world.objective("Round half up", "\nit rounds");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let page = operator.get(&format!("/objectives/az-app/{id}")).body;
+    // What the browser has in its box is what is stored: it leaves the first line end out.
+    assert!(page.contains("<textarea name=\"criteria\" rows=\"6\">\n\nit rounds</textarea>"), "{page}");
+    let version = operator.version("az-app", &id);
+    world.azolla(&["objective", "edit", &id, "--criteria", "it rounds\nhalf <up>"]).ok();
+    let own = [("azolla", "az-app"), ("objective", &*id)];
+    let typed = [("title", "Round up"), ("criteria", "\nit rounds"), ("importance", "2"), ("urgency", "3")];
+    let reply = operator.act("edit", &[&own[..], &[("version", &*version)], &typed].concat());
+    assert_eq!(reply.status, 409, "{}", reply.body);
+    assert_eq!(
+        words(&reply.body),
+        format!("objective {id} was changed meanwhile\nhint: azolla objective show {id}\n")
+    );
+    let stored = || world.azolla(&["objective", "show", &id, "--json"]).json("objective");
+    assert_eq!(
+        (&stored()["title"], &stored()["acceptance_criteria"]),
+        (&json!("Round half up"), &json!("it rounds\nhalf <up>"))
+    );
+    // What was typed is there, and what is stored beside it; sent once more, it counts.
+    assert_eq!(value_of(&reply.body, "title"), "Round up");
+    assert!(reply.body.contains(">\n\nit rounds</textarea>"), "{}", reply.body);
+    assert!(reply.body.contains("<li>the title is now: Round half up</li>"), "{}", reply.body);
+    assert!(!reply.body.contains("the urgency is now"), "{}", reply.body);
+    let version = value_of(&reply.body, "version");
+    operator.done("edit", &[&own[..], &[("version", &*version)], &typed].concat());
+    assert_eq!(stored()["title"], "Round up");
 }
 
 #[test]

@@ -95,6 +95,11 @@ impl<'a> Visitor<'a> {
         self.post("/act", &[&own[..], fields].concat())
     }
 
+    /// The version of an objective that its page shows.
+    pub(super) fn version(&self, azolla: &str, id: &str) -> String {
+        value_of(&self.get(&format!("/objectives/{azolla}/{id}")).body, "version")
+    }
+
     /// The word that every form of the session carries.
     pub(super) fn csrf(&self) -> String {
         value_of(&self.get("/").body, "csrf")

@@ -28,18 +28,20 @@ fn asking(key: Option<&str>, label: &str, inside: Markup) -> Markup {
 /// The acts that lead on from here.
 pub(super) fn main(page: &Page, session: &Session) -> Markup {
     let can = |step: Act| page.allowed.contains(&step);
-    let run = page.runs.first().map(|run| run.run_id.to_string()).unwrap_or_default();
-    let (run, larger) = ([("run", run.as_str())], budget(page));
+    // The one whose change is on the page, which may not be the latest by now; without one there is nothing to confirm.
+    let run = page.result.as_ref().and_then(|result| result.run.as_ref());
+    let run = run.map(|run| [("run", run.run_id.as_str())]);
+    let larger = budget(page);
     html! {
         div.acts {
             @if can(Act::Approve) {
                 (act(page, session, Act::Approve, &[], html! { button.main data-key="a" { "Approve: let it run" } }))
             }
-            @if can(Act::Confirm) {
-                (act(page, session, Act::Confirm, &run, html! { button.main data-key="y" { "Confirm: it is done" } }))
+            @if let (Some(run), true) = (&run, can(Act::Confirm)) {
+                (act(page, session, Act::Confirm, run, html! { button.main data-key="y" { "Confirm: it is done" } }))
             }
-            @if can(Act::Reject) {
-                (asking(Some("x"), "Send it back", act(page, session, Act::Reject, &run, html! {
+            @if let (Some(run), true) = (&run, can(Act::Reject)) {
+                (asking(Some("x"), "Send it back", act(page, session, Act::Reject, run, html! {
                     label { "What has to change" textarea name="feedback" rows="4" required {} }
                     p.faint { "The next attempt gets these words." }
                     button.main { "Send it back" }
@@ -111,11 +113,12 @@ fn edit(page: &Page, session: &Session) -> Markup {
         page,
         session,
         Act::Edit,
-        &[],
+        &[("version", &page.version.to_string())],
         html! {
             @if page.may_reword {
+                // The first line end in a textarea is not part of it.
                 label { "Title" input name="title" value=(objective.title) required autocomplete="off"; }
-                label { "Done when" textarea name="criteria" rows="6" { (objective.acceptance_criteria) } }
+                label { "Done when" textarea name="criteria" rows="6" { "\n" (objective.acceptance_criteria) } }
                 @if let Some(base) = base { label { "From branch" input name="base" value=(base) autocomplete="off"; } }
             } @else {
                 p.faint { "Its words can be changed while it does not run." }

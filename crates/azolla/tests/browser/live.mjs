@@ -65,6 +65,49 @@ await scenario("live", async ({ browser, step }) => {
     await told.first().waitFor({ state: "attached" });
   });
 
+  await step("what is confirmed is what is shown, also while somebody marks a part of the change", async () => {
+    const address = pageOf(made.done);
+    await follow(page, address);
+    await mark();
+    const run = () => formOf(page, "confirm", about(made.done)).locator("[name=run]").inputValue();
+    const first = await run();
+    // The next time that the page looks, another run has ended.
+    await page.route(address, async (route) => {
+      if (!route.request().headers()["azolla-live"]) return route.continue();
+      const response = await route.fetch();
+      const body = (await response.text()).replaceAll(`value="${first}"`, 'value="run-another-1"')
+        .replace('id="change-title">Change<', 'id="change-title">Another change<').replace("<h2>Timeline<", "<h2>What happened<");
+      return route.fulfill({ response, body });
+    });
+    await page.evaluate(() => getSelection().selectAllChildren(document.getElementById("change-title")));
+    ok(["objective", "unarchive", made.blank]);
+    await page.getByRole("heading", { name: "What happened" }).waitFor();
+    assert.equal(await page.locator("#change-title").innerText(), "Change");
+    assert.equal(await run(), first);
+    await page.evaluate(() => getSelection().removeAllRanges());
+    ok(["objective", "archive", made.blank]);
+    await page.getByRole("heading", { name: "Another change" }).waitFor();
+    assert.equal(await run(), "run-another-1");
+    await unmoved();
+    await page.unroute(address);
+  });
+
+  await step("a page whose stream was refused asks again, and says so", async () => {
+    const told = (words) => page.locator("#told").filter({ hasText: words }).waitFor({ state: "attached" });
+    let refusals = 0;
+    await page.route("**/events?*", (route) =>
+      refusals++ < 2 ? route.fulfill({ status: refusals === 1 ? 503 : 429, body: "not now" }) : route.continue());
+    await page.goto(pageOf(made.new));
+    await mark();
+    await told("does not follow changes now");
+    await told("follows changes again");
+    ok(["objective", "approve", made.new]);
+    await formOf(page, "withdraw", about(made.new)).waitFor({ state: "attached" });
+    await unmoved();
+    ok(["objective", "withdraw", made.new]);
+    await page.unroute("**/events?*");
+  });
+
   await step("review and confirm by keyboard alone, with the focus in sight at each step", async () => {
     await page.goto(`${url}/`);
     // The first result that waits.

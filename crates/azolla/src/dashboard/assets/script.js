@@ -135,13 +135,25 @@
     let mark = document.body.dataset.mark;
     let events;
     let later;
+    let again;
+    let failed = 0;
     const soon = () => { clearTimeout(later); later = setTimeout(refresh, 250); };
     // A browser has few connections to one server: a page that nobody sees holds none.
     const listen = () => {
       if (document.hidden) { events?.close(); events = undefined; return; }
       if (waiting) soon();
       if (events) return;
-      events = new EventSource(`/events?since=${encodeURIComponent(mark)}`);
+      clearTimeout(again);
+      const source = events = new EventSource(`/events?since=${encodeURIComponent(mark)}`);
+      events.addEventListener("open", () => { if (failed) tell("This page follows changes again"); failed = 0; });
+      // A connection that breaks is made again by the browser. One that was refused is not: that is up to us.
+      events.addEventListener("error", () => {
+        if (events !== source || source.readyState !== EventSource.CLOSED) return;
+        events = undefined;
+        if (!failed) tell("This page does not follow changes now; it tries again");
+        again = setTimeout(listen, Math.min(60000, 1000 * 2 ** failed));
+        failed += 1;
+      });
       events.addEventListener("change", (event) => { mark = event.lastEventId || mark; soon(); });
       events.addEventListener("step", (event) => { try { steps(JSON.parse(event.data)); } catch { /* Not for us. */ } });
     };

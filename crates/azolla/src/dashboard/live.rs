@@ -172,6 +172,7 @@ pub(super) async fn events(State(app): State<Arc<App>>, request: Request) -> Res
     let Some(place) = app.sessions.stream(&session, OF_ONE_MAX).filter(|_| room) else {
         let mut response = Response::new(Body::from("there are too many live pages"));
         *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        session.renew(response.headers_mut());
         return response;
     };
     mark(&app);
@@ -188,6 +189,8 @@ pub(super) async fn events(State(app): State<Arc<App>>, request: Request) -> Res
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // A proxy that waits for more would hold up every event.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    // A page that stays open uses its session by this alone.
+    session.renew(headers);
     response
 }
 

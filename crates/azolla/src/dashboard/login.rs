@@ -119,8 +119,10 @@ pub(super) async fn ask(State(app): State<Arc<App>>, request: Request) -> Respon
     let query = Fields::of(request.uri().query().unwrap_or_default().as_bytes());
     let next = query.get("next").map(|next| path_of_ours(Some(next)));
     let code = query.get("code").filter(|code| is_code(code));
-    if let (None, Ok(Some(_))) = (code, session::of(&app, request.headers()).await) {
-        return see(next.unwrap_or("/"));
+    if let (None, Ok(Some(session))) = (code, session::of(&app, request.headers()).await) {
+        let mut response = see(next.unwrap_or("/"));
+        session.renew(response.headers_mut());
+        return response;
     }
     html(StatusCode::OK, frame::log_in(&LogIn { code, next, ..LogIn::default() }))
 }

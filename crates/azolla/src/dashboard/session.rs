@@ -163,7 +163,8 @@ impl Sessions {
     }
 }
 
-/// Returns the session of a request, if it has one that lasts.
+/// Returns the session of a request, if it has one that lasts. Whatever is answered then gives the cookie again
+/// (`Session::renew`): that it is due is said once.
 pub(super) async fn of(app: &App, headers: &HeaderMap) -> anyhow::Result<Option<Session>> {
     let Some(cookie) = app.sessions.cookie_of(headers) else { return Ok(None) };
     let (hash, operator, now) = (TokenHash::of(cookie), app.operator.clone(), app.clock.now());

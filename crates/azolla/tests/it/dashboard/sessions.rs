@@ -1,6 +1,10 @@
 //! Who gets in, for how long, and what opens what.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+};
 
 use super::visitor::{FORM, Visitor, encoded, value_of};
 use crate::{server::Server, world::World};
@@ -97,6 +101,39 @@ fn a_session_begins_with_the_token_and_ends_when_one_logs_out() {
     assert!(out.header("set-cookie").starts_with("azolla_session=; Path=/; Max-Age=0"), "{out:?}");
     assert_eq!(operator.get("/").status, 303);
     assert_eq!(other.get("/").status, 200, "it is one session that ends");
+}
+
+/// A browser forgets a cookie thirty days after it got it: whatever uses the session gives it again.
+#[test]
+fn a_session_that_is_used_lasts_whatever_uses_it() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let csrf = operator.csrf();
+    let home = rusqlite::Connection::open(world.home().join("home.sqlite")).unwrap();
+    let days_ago = |days: u32| {
+        let at = format!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-{days} days')");
+        home.execute(&format!("UPDATE session SET seen_at = {at}"), []).unwrap();
+    };
+    let head = |path: &str| {
+        let mut lines = BufReader::new(operator.stream(path)).lines().map(Result::unwrap);
+        lines.by_ref().take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n").to_lowercase()
+    };
+    let given = format!("set-cookie: {}; path=/; max-age=2592000;", operator.cookie);
+    days_ago(2);
+    assert!(head("/events").contains(&given), "{}", head("/events"));
+    assert!(!head("/events").contains("set-cookie"), "it is not due any more");
+    let note = [("csrf", &*csrf), ("once", "a-1"), ("act", "capture"), ("text", "x"), ("back", "/notes")];
+    days_ago(2);
+    let reply = operator.post("/act", &note);
+    assert_eq!((reply.status, reply.header("set-cookie").split(';').next()), (303, Some(&*operator.cookie)));
+    for path in ["/", "/login", "/nowhere"] {
+        days_ago(2);
+        let reply = operator.get(path);
+        assert_eq!(reply.header("set-cookie").split(';').next(), Some(&*operator.cookie), "{path}");
+    }
+    days_ago(31);
+    assert!(head("/events").starts_with("http/1.1 401"), "{}", head("/events"));
 }
 
 #[test]

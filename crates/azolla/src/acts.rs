@@ -20,8 +20,8 @@ pub(crate) use self::{
     candidate::{CandidatePart, FoundCandidate, Listed, Triaged, all_triages, open_triages, outcome},
     name::Act,
     note::find as find_capture,
-    objective::{CANCELLED, Created, Edits, check_title, level},
-    snooze::{Until, days},
+    objective::{CANCELLED, Created, Edits, TITLE_CHARS_MAX, check_title, level},
+    snooze::{DAYS_MAX, Until, days},
 };
 use crate::{
     cli::id::{self, IdPart},

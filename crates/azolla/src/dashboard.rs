@@ -94,7 +94,7 @@ pub(crate) enum PageError {
     /// There is no such thing.
     #[error("{0}")]
     Missing(String),
-    /// A store does not answer; what it is stays in our own log.
+    /// A store does not answer. Why is for our own log, not for the page.
     #[error("{0}")]
     Away(String),
 }
@@ -139,7 +139,12 @@ pub(crate) fn routes() -> Router<Arc<App>> {
             let shown = show(&ask).await;
             let (status, shown) = match shown {
                 Ok(shown) => (StatusCode::OK, shown),
-                Err(error) => (error.status(), frame::sorry(&error)),
+                Err(error) => {
+                    if let PageError::Away(why) = &error {
+                        app.log_failure(&format!("{path}: {why}"));
+                    }
+                    (error.status(), frame::sorry(&error))
+                }
             };
             // A script that looks again, or who looks at the head alone, leaves it to the page that a person looks at.
             let is_told = request.method() == Method::GET && !login::is_live(request.headers());

@@ -8,7 +8,10 @@ use azolla_testkit::sim::simulate;
 fn seeds(from: u64, count: u64) {
     let half = |first: u64| {
         let of_half = (from + first..from + count).step_by(2);
-        of_half.filter_map(|seed| simulate(seed).err()).map(|violation| violation.to_string()).collect::<Vec<_>>()
+        of_half
+            .filter_map(|seed| simulate(seed).err())
+            .map(|violation| violation.to_string())
+            .collect::<Vec<_>>()
     };
     let found = thread::scope(|scope| {
         let other = scope.spawn(|| half(1));

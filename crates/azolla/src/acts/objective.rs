@@ -238,18 +238,19 @@ pub(crate) fn level(text: &str) -> Result<u8, String> {
     text.parse().ok().filter(|level| *level <= 4).ok_or_else(|| format!("{text} is not in 0..=4"))
 }
 
+/// The most characters of a title, as the objective's schema has it.
+pub(crate) const TITLE_CHARS_MAX: usize = 500;
+
 /// Refuses a title that no objective can have.
 pub(crate) fn check_title(title: &str) -> Result<(), Failure> {
-    /// As the objective's schema has it.
-    const CHARS_MAX: usize = 500;
     if title.trim().is_empty() {
         return Err(Failure::usage("the title is empty"));
     }
     if title.contains(['\n', '\r']) {
         return Err(Failure::usage("the title has more than one line").hint("the rest goes into --criteria"));
     }
-    if title.chars().count() > CHARS_MAX {
-        let what = format!("the title has more than {CHARS_MAX} characters");
+    if title.chars().count() > TITLE_CHARS_MAX {
+        let what = format!("the title has more than {TITLE_CHARS_MAX} characters");
         return Err(Failure::usage(what).hint("the rest goes into --criteria"));
     }
     Ok(())

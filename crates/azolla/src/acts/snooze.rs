@@ -20,12 +20,15 @@ pub(crate) enum Until {
     Day(String),
 }
 
+/// The most days that an objective is left alone for.
+pub(crate) const DAYS_MAX: u16 = 3650;
+
 /// Reads a number of days.
 pub(crate) fn days(text: &str) -> Result<u16, String> {
     text.parse()
         .ok()
-        .filter(|days| (1..=3650).contains(days))
-        .ok_or_else(|| format!("{text} is not in 1..=3650"))
+        .filter(|days| (1..=DAYS_MAX).contains(days))
+        .ok_or_else(|| format!("{text} is not in 1..={DAYS_MAX}"))
 }
 
 impl Acts {

@@ -65,11 +65,7 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
     };
     let (taking, given) = (app.clone(), fields.clone());
     let taken = async move {
-        let acted = match act {
-            Act::Seen => seen::take(&taking, &given).await,
-            _ => acted(&taking.acts, act, &given).await,
-        };
-        match acted {
+        match acted(&taking, act, &given).await {
             Ok(done) => Answer::Done(done),
             Err(error) => match outdated(&taking.acts, act, &given).await {
                 Some((listing, version)) => Answer::Outdated(Words { listing, ..in_words(&error) }, version),
@@ -118,12 +114,18 @@ fn on_a_page(app: &App, done: &Done) -> Done {
     done
 }
 
-async fn acted(acts: &Acts, act: Act, fields: &Fields) -> anyhow::Result<Done> {
+/// One arm for each act: a new one does not compile until it is taken here.
+async fn acted(app: &App, act: Act, fields: &Fields) -> anyhow::Result<Done> {
+    let acts = &app.acts;
+    let text = |name: &str| fields.get(name).unwrap_or_default();
+    let candidate =
+        async || acts.candidate(maybe(fields, "azolla")?.as_ref(), &needed(fields, "candidate")?).await;
+    let objective = async || acts.objective(&needed(fields, "azolla")?, &needed(fields, "objective")?).await;
     match act {
+        Act::Seen => seen::take(app, fields).await,
         Act::Capture => {
-            let note = fields.get("text").unwrap_or_default();
             let label = fields.given("label").unwrap_or("dashboard");
-            acts.capture(maybe(fields, "azolla")?.as_ref(), note.as_bytes(), label).await
+            acts.capture(maybe(fields, "azolla")?.as_ref(), text("text").as_bytes(), label).await
         }
         Act::Manifest => {
             let azolla = acts.one(maybe(fields, "azolla")?.as_ref(), AzollaType::TaskMgmt)?;
@@ -133,17 +135,16 @@ async fn acted(acts: &Acts, act: Act, fields: &Fields) -> anyhow::Result<Done> {
             let (azolla, capture) = (maybe(fields, "azolla")?, maybe(fields, "capture")?);
             acts.triage_retry(azolla.as_ref(), capture.as_ref()).await
         }
-        Act::New => {
-            let level = |name, default| Ok::<_, Failure>(level(fields, name)?.unwrap_or(default));
-            let new = Created {
-                title: one_line(fields, "title").unwrap_or_default(),
-                criteria: fields.get("criteria").unwrap_or_default().trim_end().to_owned(),
-                base: one_line(fields, "base"),
-                importance: level("importance", 2)?,
-                urgency: level("urgency", 3)?,
-            };
-            acts.create(maybe(fields, "azolla")?.as_ref(), new).await
+        Act::Promote => promote(acts, &candidate().await?, fields).await,
+        Act::Discard => acts.discard(&candidate().await?).await,
+        Act::Defer => acts.defer(&candidate().await?).await,
+        Act::Undo => acts.undo(&candidate().await?).await,
+        Act::Duplicate => {
+            let found = candidate().await?;
+            let of = acts.find(None, &needed(fields, "objective")?).await?;
+            acts.duplicate(&found, &of).await
         }
+        Act::New => acts.create(maybe(fields, "azolla")?.as_ref(), created(fields)?).await,
         Act::Snooze => {
             let until = match (one_line(fields, "until"), fields.given("days")) {
                 (Some(day), _) => Until::Day(day),
@@ -152,70 +153,55 @@ async fn acted(acts: &Acts, act: Act, fields: &Fields) -> anyhow::Result<Done> {
             };
             acts.snooze(maybe(fields, "azolla")?.as_ref(), &needed(fields, "objective")?, until).await
         }
-        Act::Promote | Act::Discard | Act::Defer | Act::Undo | Act::Duplicate => {
-            let azolla = maybe(fields, "azolla")?;
-            let found = acts.candidate(azolla.as_ref(), &needed(fields, "candidate")?).await?;
-            on_candidate(acts, act, &found, fields).await
-        }
-        _ => {
-            let found = acts.objective(&needed(fields, "azolla")?, &needed(fields, "objective")?).await?;
-            on_objective(acts, act, &found, fields).await
-        }
-    }
-}
-
-async fn on_candidate(
-    acts: &Acts,
-    act: Act,
-    found: &FoundCandidate,
-    fields: &Fields,
-) -> anyhow::Result<Done> {
-    match act {
-        Act::Promote => {
-            let target = acts.target(found, maybe(fields, "target")?.as_ref())?;
-            let candidate = &found.listed.candidate;
-            let other = |name, was: &str| {
-                let given = fields.given(name).map(str::trim_end);
-                given.filter(|given| given.trim() != lines(was).trim()).map(str::to_owned)
-            };
-            let edits = Changes {
-                title: other("title", &candidate.title),
-                acceptance_criteria: other("criteria", &candidate.acceptance_criteria),
-                importance: level(fields, "importance")?,
-                urgency: level(fields, "urgency")?,
-                ..Changes::default()
-            };
-            acts.promote(found, target, edits).await
-        }
-        Act::Discard => acts.discard(found).await,
-        Act::Defer => acts.defer(found).await,
-        Act::Undo => acts.undo(found).await,
-        _ => {
-            let of = acts.find(None, &needed(fields, "objective")?).await?;
-            acts.duplicate(found, &of).await
-        }
-    }
-}
-
-async fn on_objective(acts: &Acts, act: Act, found: &Found, fields: &Fields) -> anyhow::Result<Done> {
-    let text = |name: &str| fields.get(name).unwrap_or_default();
-    match act {
-        Act::Approve => acts.approve(found).await,
-        Act::Withdraw => acts.withdraw(found).await,
+        Act::Approve => acts.approve(&objective().await?).await,
+        Act::Withdraw => acts.withdraw(&objective().await?).await,
         // Of a result that is on a page, its run is known: what is confirmed or sent back is what was seen.
-        Act::Confirm => acts.confirm(found, Some(&needed(fields, "run")?)).await,
-        Act::Reject => acts.reject(found, Some(&needed(fields, "run")?), text("feedback")).await,
-        Act::Retry => acts.retry(found, maybe(fields, "budget_ms")?).await,
-        Act::Cancel => acts.cancel(found, fields.given("reason").unwrap_or(CANCELLED)).await,
-        Act::Archive => acts.archive(found).await,
-        Act::Unarchive => acts.unarchive(found).await,
-        Act::Unblock => acts.unblock(found, maybe(fields, "blocker")?.as_ref()).await,
+        Act::Confirm => acts.confirm(&objective().await?, Some(&needed(fields, "run")?)).await,
+        Act::Reject => {
+            acts.reject(&objective().await?, Some(&needed(fields, "run")?), text("feedback")).await
+        }
+        Act::Retry => acts.retry(&objective().await?, maybe(fields, "budget_ms")?).await,
+        Act::Cancel => acts.cancel(&objective().await?, fields.given("reason").unwrap_or(CANCELLED)).await,
+        Act::Archive => acts.archive(&objective().await?).await,
+        Act::Unarchive => acts.unarchive(&objective().await?).await,
+        Act::Unblock => acts.unblock(&objective().await?, maybe(fields, "blocker")?.as_ref()).await,
         Act::Block => {
             let kind = maybe(fields, "kind")?.unwrap_or(BlockerKind::UserInput);
-            acts.block(found, text("reason"), kind).await
+            acts.block(&objective().await?, text("reason"), kind).await
         }
-        _ => acts.edit(found, edits(found, fields)?).await,
+        Act::Edit => {
+            let found = objective().await?;
+            acts.edit(&found, edits(&found, fields)?).await
+        }
     }
+}
+
+/// Returns what a form says about a new objective.
+fn created(fields: &Fields) -> Result<Created, Failure> {
+    Ok(Created {
+        title: one_line(fields, "title").unwrap_or_default(),
+        criteria: fields.get("criteria").unwrap_or_default().trim_end().to_owned(),
+        base: one_line(fields, "base"),
+        importance: level(fields, "importance")?.unwrap_or(2),
+        urgency: level(fields, "urgency")?.unwrap_or(3),
+    })
+}
+
+async fn promote(acts: &Acts, found: &FoundCandidate, fields: &Fields) -> anyhow::Result<Done> {
+    let target = acts.target(found, maybe(fields, "target")?.as_ref())?;
+    let candidate = &found.listed.candidate;
+    let other = |name, was: &str| {
+        let given = fields.given(name).map(str::trim_end);
+        given.filter(|given| given.trim() != lines(was).trim()).map(str::to_owned)
+    };
+    let edits = Changes {
+        title: other("title", &candidate.title),
+        acceptance_criteria: other("criteria", &candidate.acceptance_criteria),
+        importance: level(fields, "importance")?,
+        urgency: level(fields, "urgency")?,
+        ..Changes::default()
+    };
+    acts.promote(found, target, edits).await
 }
 
 /// Returns what a form changes: a field that says what is there already, with its lines ended in another way perhaps,

@@ -55,6 +55,9 @@ const KEYS: [(&str, &str); 14] = [
     ("?", "show these keys"),
 ];
 
+/// What is said where a store does not answer.
+const AWAY: &str = "What this page shows cannot be read now. The server's own output says why.";
+
 /// What a page does not bring itself.
 pub(super) struct Frame<'a> {
     pub(super) session: &'a Session,
@@ -158,13 +161,13 @@ fn said(done: &Done) -> Markup {
 
 /// Says why there is no page.
 pub(super) fn sorry(error: &PageError) -> Shown {
-    let (title, next) = match error {
-        PageError::Missing(_) => ("Not here", "azolla objective list --all"),
-        PageError::Away(_) => ("Not now", "azolla doctor"),
+    let (title, said, next) = match error {
+        PageError::Missing(what) => ("Not here", what.as_str(), "azolla objective list --all"),
+        PageError::Away(_) => ("Not now", AWAY, "azolla doctor"),
     };
     let main = html! {
         h1 tabindex="-1" { (title) }
-        p { (part::words(&error.to_string())) }
+        p { (part::words(said)) }
         p { (part::command(next)) }
     };
     Shown { title: title.to_owned(), tab: Tab::None, main }

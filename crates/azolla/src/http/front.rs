@@ -63,8 +63,8 @@ impl Hosts {
         !host.contains('@') && self.names.contains(&bare(authority.host()))
     }
 
-    /// Refuses a request from a page of another origin. No Origin is as good as the token that the request needs
-    /// anyway: there are no cookies that a browser would add by itself.
+    /// Refuses a request from a page of another origin. Without an Origin it goes on: a program needs its token anyway,
+    /// and what the dashboard's cookie comes with has to show by more than the cookie that a page of ours sent it.
     fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<(), ApiError> {
         let own = format!("{}://{host}", self.scheme);
         let is_own =

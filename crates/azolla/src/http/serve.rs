@@ -134,7 +134,7 @@ where
     }
 }
 
-/// Makes the router from the table of operations, and the one path that speaks MCP.
+/// Makes the router: the table of operations, the one path that speaks MCP, and the dashboard.
 fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
     for operation in Operation::ALL {

@@ -1,14 +1,15 @@
 //! Notes and what came of them: candidates to choose from, what was settled, and every note as it was written.
 
 use azolla_protocol::{
-    AzollaId, AzollaType, CandidateOutcome, CaptureId, CaptureStatus, Timestamp, content::Confidence,
+    AzollaId, AzollaType, CandidateOutcome, CaptureId, CaptureStatus, OutputId, Timestamp,
+    content::{Confidence, NoAction},
 };
-use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, SubstrateRead, TriageOutput};
+use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateError, SubstrateRead};
 use maud::{Markup, html};
 
 use super::load::{self, away};
 use crate::{
-    acts::{Act, Listed, Triaged, outcome},
+    acts::{Act, Listed, TITLE_CHARS_MAX, Triaged, outcome},
     cli::line::first_line,
     dashboard::{
         Ask, PageError, Shown,
@@ -39,6 +40,10 @@ pub(super) struct Notes {
     /// How many candidates wait in all.
     pub(super) open_count: u64,
     pub(super) settled: Vec<Listed>,
+    /// What the triages said over all of their notes.
+    pub(super) said: Vec<(OutputId, String)>,
+    /// Notes that needed nothing of late, and why.
+    pub(super) needless: Vec<NoAction>,
     pub(super) pending: u64,
     pub(super) held: u64,
     pub(super) captures: Vec<StoredCapture>,
@@ -71,17 +76,28 @@ async fn load(
 ) -> Result<Notes, SubstrateError> {
     let filter = CaptureFilter { status: None, after, limit: NOTES_MAX };
     let captures = read.captures(&filter).await?;
-    let settled = read.triage_outputs(None, SETTLED_MAX).await?;
-    let open = read.open_candidates(OPEN_MAX).await?;
+    let latest: Vec<Triaged> =
+        read.triage_outputs(None, SETTLED_MAX).await?.into_iter().map(Triaged::from).collect();
+    let open: Vec<Triaged> = read.open_candidates(OPEN_MAX).await?.into_iter().map(Triaged::from).collect();
+    // One whose candidates are open says itself what it could not tell; of the rest, the latest do.
+    let is_open = |triaged: &&Triaged| open.iter().any(|open| open.output_id == triaged.output_id);
+    let others = latest.iter().filter(|triaged| !is_open(triaged));
+    let said = open.iter().chain(others).filter(|triaged| !triaged.notes.trim().is_empty());
+    let said = said.map(|triaged| (triaged.output_id.clone(), triaged.notes.clone())).collect();
+    let needless = latest.iter().flat_map(|triaged| triaged.no_action.clone()).collect();
+    let open = open.into_iter().flat_map(|triaged| triaged.candidates);
+    let settled = latest.into_iter().flat_map(|triaged| triaged.candidates);
     let last = captures.last().filter(|_| captures.len() as u64 == NOTES_MAX);
     Ok(Notes {
         azolla_id,
         others: Vec::new(),
         targets: Vec::new(),
         now: read.now().await?,
-        open: open.into_iter().flat_map(candidates).filter(Listed::is_open).collect(),
+        open: open.filter(Listed::is_open).collect(),
         open_count: read.count_open_candidates().await?,
-        settled: settled.into_iter().flat_map(candidates).filter(|listed| !listed.is_open()).collect(),
+        settled: settled.filter(|listed| !listed.is_open()).collect(),
+        said,
+        needless,
         pending: read.count_pending_captures().await?,
         held: read.count_held_captures().await?,
         next: last.map(|last| last.capture.capture_id.clone()),
@@ -112,6 +128,9 @@ pub(super) fn view(notes: &Notes, session: &Session) -> Markup {
                 @if notes.open.is_empty() { p { "No candidate waits for you." } }
                 ul.rows.cards { @for listed in &notes.open { (candidate(notes, listed, session)) } }
                 @if notes.open_count > notes.open.len() as u64 { p.faint { "More follow when these are settled." } }
+                @for (output_id, said) in &notes.said {
+                    details { summary { "Said by " code { (output_id) } } (part::text(said)) }
+                }
             }
         }
         (captures(notes, session))
@@ -122,13 +141,10 @@ pub(super) fn view(notes: &Notes, session: &Session) -> Markup {
             (frame::capture(session, &[notes.azolla_id.to_string()], &notes.back()))
         }
         (settled(notes, session))
+        (needless(notes, session))
             }
         }
     }
-}
-
-fn candidates(found: TriageOutput) -> Vec<Listed> {
-    Triaged::from(found).candidates
 }
 
 fn candidate(notes: &Notes, listed: &Listed, session: &Session) -> Markup {
@@ -183,7 +199,7 @@ fn promote(notes: &Notes, listed: &Listed) -> Markup {
         }
     };
     html! {
-        label { "Title" input name="title" value=(candidate.title) required autocomplete="off"; }
+        label { "Title" input name="title" value=(candidate.title) required maxlength=(TITLE_CHARS_MAX) autocomplete="off"; }
         label { "Done when" textarea name="criteria" rows="4" required { "\n" (candidate.acceptance_criteria) } }
         @if notes.targets.len() > 1 {
             label { "For" select name="target" {
@@ -218,6 +234,24 @@ fn settled(notes: &Notes, session: &Session) -> Markup {
                         } @else {
                             (form(session, Act::Undo.name(), &back, &fixed, html! { button.small { "Take it back" span.unseen { ": " (part::words(&listed.candidate.title)) } } }))
                         }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The notes that nothing came of, with why; each can be triaged all the same.
+fn needless(notes: &Notes, session: &Session) -> Markup {
+    html! {
+        section data-live="needless" hidden[notes.needless.is_empty()] {
+            h2 { "Needed nothing" }
+            ul.rows {
+                @for NoAction { capture_id, reason } in &notes.needless {
+                    @let fixed = [("azolla", notes.azolla_id.as_str()), ("capture", capture_id.as_str())];
+                    li.split {
+                        div { (part::words(reason)) span.fact { a href={ "#" (capture_id) } { (capture_id) } } }
+                        (form(session, Act::TriageRetry.name(), &notes.back(), &fixed, html! { button.small { "Triage again" span.unseen { ": " (capture_id) } } }))
                     }
                 }
             }

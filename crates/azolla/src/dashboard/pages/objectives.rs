@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::load::{self, away};
 use crate::{
-    acts::Act,
+    acts::{Act, TITLE_CHARS_MAX},
     config::AzollaConfig,
     dashboard::{Ask, PageError, Shown, form::form, frame::Tab, part, session::Session},
 };
@@ -230,7 +230,7 @@ fn new(listed: &Listed, session: &Session) -> Markup {
             [only] => input type="hidden" name="azolla" value=(only);,
             several => label { "For" select name="azolla" { @for id in several { option value=(id) { (id) } } } },
         }
-        label { "Title" input name="title" required maxlength="500" autocomplete="off"; }
+        label { "Title" input name="title" required maxlength=(TITLE_CHARS_MAX) autocomplete="off"; }
         label { "Done when" textarea name="criteria" rows="4" required {} }
         p.faint { "It is stored as not approved: nothing runs before you approve it." }
         button.main { "Store it" }

@@ -285,6 +285,8 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
             a_candidate(said, Some(CandidateOutcome::Discarded)),
             a_candidate(said, Some(CandidateOutcome::Deferred)),
         ],
+        said: vec![(OutputId::new("out-a-1").unwrap(), text())],
+        needless: vec![of(json!({"capture_id": "cap-a", "reason": said}))],
         pending: 2,
         held: 1,
         captures: vec![a_capture(said, true), a_capture(&format!("{said}\n{said}"), false)],
@@ -411,6 +413,14 @@ fn a_huge_change_is_a_small_page() {
     let long = format!("diff --git a/f b/f\n@@ -1 +1 @@\n-{half}b,{half}\n+{half}c,{half}\n");
     let page = change::view(&long, "/x", change::Part::File(1)).into_string();
     assert!(page.len() < 10 * 1024 && !page.contains("<mark>"), "{} bytes", page.len());
+}
+
+/// Why a store does not answer names hosts and paths: that is for the log.
+#[test]
+fn a_store_that_is_away_is_told_in_plain_words() {
+    let page = frame::sorry(&PageError::Away("no route to db.internal:5432".to_owned())).main.into_string();
+    assert!(page.contains("cannot be read now") && page.contains("azolla doctor"), "{page}");
+    assert!(!page.contains("db.internal"), "{page}");
 }
 
 /// What is no change that can be taken apart is shown too, but not all of a megabyte.

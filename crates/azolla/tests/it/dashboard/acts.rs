@@ -333,6 +333,21 @@ fn a_note_becomes_work_by_forms() {
     assert_eq!(world.azolla(&["verify", "--json"]).json("findings"), json!([]));
 }
 
+#[test]
+fn s4_a_note_that_needed_nothing_is_shown_with_why_and_triaged_again() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let said = operator.done("capture", &[("text", "Thanks a lot!")]);
+    let id = said.split_once(": ").unwrap().0.to_owned();
+    world.azolla(&["triage", "--now"]).ok();
+    let page = operator.get("/notes").body;
+    assert!(page.contains("Needed nothing") && page.contains("It thanks or agrees, and asks for nothing."));
+    assert!(page.contains(&format!("name=\"capture\" value=\"{id}\"")), "{page}");
+    let said = operator.done("triage_retry", &[("azolla", "az-taskmgmt"), ("capture", &id)]);
+    assert_eq!(said, format!("{id} is stored once more as {id}-again; next: azolla triage --now"));
+}
+
 /// Which azolla does the work is not a matter of where the server was started.
 #[test]
 fn a_page_has_no_directory() {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::Page;
 use crate::{
-    acts::Act,
+    acts::{Act, DAYS_MAX, TITLE_CHARS_MAX},
     cli::actions,
     dashboard::{form::form, part, session::Session},
 };
@@ -117,7 +117,7 @@ fn edit(page: &Page, session: &Session) -> Markup {
         html! {
             @if page.may_reword {
                 // The first line end in a textarea is not part of it.
-                label { "Title" input name="title" value=(objective.title) required autocomplete="off"; }
+                label { "Title" input name="title" value=(objective.title) required maxlength=(TITLE_CHARS_MAX) autocomplete="off"; }
                 label { "Done when" textarea name="criteria" rows="6" { "\n" (objective.acceptance_criteria) } }
                 @if let Some(base) = base { label { "From branch" input name="base" value=(base) autocomplete="off"; } }
             } @else {
@@ -163,7 +163,7 @@ fn snooze(page: &Page, session: &Session) -> Markup {
         Act::Snooze,
         &[],
         html! {
-            label { "For how many days" input type="number" name="days" min="1" max="365" value="7" required; }
+            label { "For how many days" input type="number" name="days" min="1" max=(DAYS_MAX) value="7" required; }
             p.faint { "It is not called overdue before that." }
             button.main { "Leave it alone" }
         },

@@ -114,16 +114,17 @@ impl Up {
         }
         let deployment = Arc::new(Deployment::load(home)?);
         deployment.place.make()?;
-        if self.log_out_all {
-            let count = Home::open(&deployment.place.home_store())?.end_sessions()?;
-            remark(&format!("{count} sessions are ended"));
-        }
         let (stop, stopping) = watch::channel(false);
         // Before anything is started: an address that cannot be used ends it here.
         let listening = match self.runs(Part::Http) {
             true => Some(http::bind(&deployment, self.listen).await?),
             false => None,
         };
+        // After that: a command that does not start changes nothing.
+        if self.log_out_all {
+            let count = Home::open(&deployment.place.home_store())?.end_sessions()?;
+            remark(&format!("{count} sessions are ended"));
+        }
         let stores = Arc::new(Stores::new(deployment.clone()));
         let roles: Vec<_> =
             WorkerRole::ALL.iter().copied().filter(|role| self.runs(Part::Role(*role))).collect();

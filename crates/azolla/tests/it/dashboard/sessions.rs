@@ -189,6 +189,17 @@ fn sessions_outlive_a_restart_and_end_with_the_token_or_when_one_says_so() {
 }
 
 #[test]
+fn a_start_that_fails_for_its_address_ends_no_session() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let started = world.azolla(&["up", "--listen", &server.address, "--roles", "http", "--log-out-all"]);
+    assert_ne!(started.code, 0, "{started:?}");
+    assert!(!started.stderr.contains("sessions are ended"), "{started:?}");
+    assert_eq!(operator.get("/").status, 200);
+}
+
+#[test]
 fn there_are_so_many_sessions_at_once() {
     let world = World::with_worker("true");
     let server = Server::start(&world);

@@ -9,7 +9,7 @@ mod git;
 mod program;
 mod target;
 
-use std::{path::Path, process::ExitCode};
+use std::{cell::Cell, path::Path, process::ExitCode};
 
 use azolla_control_plane::{
     repo::{RepoRef, Repository, check_branch, check_repo_ref},
@@ -20,6 +20,7 @@ use azolla_protocol::{
 };
 use clap::Args;
 use serde_json::json;
+use tokio::sync::watch;
 
 use self::{
     body::Body,
@@ -30,10 +31,11 @@ use self::{
 use super::{
     Which, actions,
     id::{self, Found, IdPart},
+    run::Signals,
 };
 use crate::{
     deployment::Deployment,
-    failure::Failure,
+    failure::{Code, Failure},
     screen::{self, FAINT, PLAIN, Page, STRONG, plain, remark, status},
 };
 
@@ -45,7 +47,7 @@ use crate::{
                         Prints the address of the pull request. Run again, it is the same pull request: the branch is \
                         pushed if there is a newer result, and the part of its text that azolla wrote is brought up to date.\n\
                         It needs gh, logged in, and a remote. Your own git configuration and credentials count; hooks of \
-                        the repository are not run. It never merges, and never pushes over commits that are not azolla's."
+                        the repository are not run. Ctrl-C ends git and gh, and says how far it came. It never merges, and never pushes over commits that are not azolla's."
 )]
 pub(crate) struct Pr {
     /// The objective.
@@ -111,8 +113,60 @@ impl PullPlan {
     }
 }
 
+/// How far it has come, for whoever stops it.
+#[derive(Clone, Debug)]
+enum Stage {
+    /// It looks, and changes nothing.
+    Looking,
+    /// This branch is being pushed to this place.
+    Pushing(String, String),
+    /// The pull request is being opened or updated; the branch was pushed, or was there.
+    Settling(String),
+    /// Everything is done.
+    Settled,
+}
+
+impl Stage {
+    /// Says what was done and what was not.
+    fn stopped(&self, id: &str, code: Code) -> Failure {
+        let again = format!("see how it stands and go on: azolla pr {id}");
+        match self {
+            Self::Looking => Failure::stopped(
+                "stopped; nothing was pushed, and no pull request was opened or changed",
+                code,
+            ),
+            Self::Pushing(branch, place) => Failure::stopped(
+                format!(
+                    "stopped during the push of {branch} to {place}, which may be there or not; no pull request was \
+                     opened or changed"
+                ),
+                code,
+            )
+            .hint(again),
+            Self::Settling(branch) => Failure::stopped(
+                format!("stopped; {branch}, but whether the pull request was opened or changed is not known"),
+                code,
+            )
+            .hint(again),
+            Self::Settled => Failure::stopped("stopped; the branch and the pull request are there", code).hint(again),
+        }
+    }
+}
+
 impl Pr {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
+        let (stage, (stop, mut stopping)) = (Cell::new(Stage::Looking), watch::channel(false));
+        let signals = Signals::stop(stop)?;
+        // What is not waited for any more is ended, with everything that it started.
+        let ended = tokio::select! {
+            ended = self.push_and_open(home, &stage) => Some(ended),
+            _ = stopping.changed() => None,
+        };
+        let code = signals.end().unwrap_or(Code::Interrupted);
+        ended.unwrap_or_else(|| Err(stage.into_inner().stopped(self.id.as_str(), code).into()))
+    }
+
+    async fn push_and_open(&self, home: Option<&Path>, stage: &Cell<Stage>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
         let found = id::objective(&deployment, self.which.azolla.as_ref(), &self.id).await?;
         let passed = passed(&found).await?;
@@ -145,11 +199,17 @@ impl Pr {
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(expected) = &plan.push {
+            stage.set(Stage::Pushing(branch.clone(), target.shown().to_string()));
             git.push(&target, &passed.commit, &branch, expected).await?;
             remark(&format!("pushed {branch} to {}", target.shown()));
         }
         let opening = Opening { branch: &branch, base: &base, title: &title, draft: !self.ready };
+        stage.set(Stage::Settling(match plan.push {
+            Some(_) => format!("{branch} was pushed to {}", target.shown()),
+            None => format!("nothing was pushed, as {branch} was there"),
+        }));
         let (pull, action) = self.settle(&gh, plan.pull, &opening, &passed, &body).await?;
+        stage.set(Stage::Settled);
         if self.json {
             let data = json!({"url": pull.url, "number": pull.number, "action": action, "pushed": plan.push.is_some(),
                               "branch": branch, "base": base, "commit_sha": passed.commit, "run_id": passed.run.run_id,

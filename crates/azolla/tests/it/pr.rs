@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,6 +23,7 @@ cd "$(dirname "$0")/../gh" || exit 9
 for word; do printf '[%s]' "$word"; done >> calls
 echo >> calls
 env > environment
+[ -f "stays-$2" ] && { setsid tail -f /dev/null & echo $! > deep; mv deep pid; exec tail -f /dev/null; }
 [ -f fails ] && { cat fails >&2; exit "$(cat code)"; }
 case $2 in
 list) cat listed ;;
@@ -329,6 +331,49 @@ fn t22_when_gh_fails_its_own_words_are_shown_and_nothing_is_pushed() {
     desk.fail(1, "HTTP 404: Not Found\n");
     assert!(desk.pr(&[]).refused(1).contains("gh pr list: HTTP 404: Not Found\nhint: gh auth status"));
     assert_eq!(desk.there(), "");
+}
+
+/// T30: whoever stops it stops what it started, and is told how far it came.
+#[test]
+fn t30_stopped_it_ends_gh_with_everything_and_says_what_was_done() {
+    let desk = Desk::new();
+    let path = format!("{}:{}", desk.world.path("bin").display(), std::env::var("PATH").unwrap());
+    let pid = desk.world.path("gh/pid");
+    let stopped = |verb: &str, signal: Signal| {
+        let stays = desk.world.path(&format!("gh/stays-{verb}"));
+        fs::write(&stays, "").unwrap();
+        let mut command = desk.world.command(&desk.world.path(""), &["pr", &desk.id]);
+        command.env("AZOLLA_HOME", desk.world.home()).env("PATH", &path);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let deep = loop {
+            if let Ok(pid) = fs::read_to_string(&pid) {
+                break Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
+            }
+            std::thread::yield_now();
+        };
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        while test_kill_process(deep).is_ok() {
+            std::thread::yield_now();
+        }
+        fs::remove_file(&pid).unwrap();
+        fs::remove_file(stays).unwrap();
+        assert!(ended.stdout.is_empty());
+        (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
+    };
+    let (code, told) = stopped("list", Signal::INT);
+    let nothing = "error: stopped; nothing was pushed, and no pull request was opened or changed\n";
+    assert!(code == Some(130) && told.contains(nothing), "{code:?} {told}");
+    assert_eq!(desk.there(), "");
+    let (code, told) = stopped("create", Signal::TERM);
+    assert!(
+        code == Some(143) && told.contains(&format!("error: stopped; {} was pushed to ", desk.branch)),
+        "{told}"
+    );
+    assert!(told.contains("whether the pull request was opened or changed is not known\n"), "{told}");
+    assert!(told.contains(&format!("hint: see how it stands and go on: azolla pr {}\n", desk.id)), "{told}");
+    assert_eq!(desk.there(), desk.commit());
+    assert_eq!(desk.pr(&[]).ok().trim_end(), URL);
 }
 
 #[test]

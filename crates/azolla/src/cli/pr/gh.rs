@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::Path, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    program::{self, Caller, Said},
+    program::{self, Caller, Said, Waiting},
     target::Target,
 };
 use crate::{deployment::Deployment, failure::Failure, screen::plain};
@@ -160,6 +160,7 @@ impl Gh {
     async fn run(&self, verb: &str, arguments: &[String], input: &str) -> anyhow::Result<Said> {
         let fixed = ["pr".to_owned(), verb.to_owned(), format!("--repo={}", self.place)];
         let arguments = fixed.iter().chain(arguments).map(OsString::from).collect();
+        let _waiting = Waiting::begin("asking gh");
         self.caller.run(arguments, &[], input, TIME).await
     }
 }

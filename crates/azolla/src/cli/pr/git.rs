@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    program::{self, Caller, Said, quoted_path},
+    program::{self, Caller, Said, Waiting, quoted_path},
     target::Target,
 };
 use crate::{
@@ -118,6 +118,7 @@ impl Git {
     pub(super) async fn branch(&self, target: &Target, branch: &str) -> anyhow::Result<Option<String>> {
         let reference = format!("refs/heads/{branch}");
         let settings = self.settings(target).await?;
+        let _waiting = Waiting::begin(&format!("asking {}", target.shown()));
         let said = self.run(&["ls-remote", REMOTE, &reference], &settings, ASK_TIME).await?;
         if said.code != 0 {
             let what = format!("{} does not answer", target.place);
@@ -152,7 +153,11 @@ impl Git {
             REMOTE,
             &refspec,
         ];
-        let said = self.run(&arguments, &self.settings(target).await?, PUSH_TIME).await?;
+        let settings = self.settings(target).await?;
+        let said = {
+            let _waiting = Waiting::begin(&format!("pushing {branch} to {}", target.shown()));
+            self.run(&arguments, &settings, PUSH_TIME).await?
+        };
         if said.code == 0 {
             return Ok(());
         }

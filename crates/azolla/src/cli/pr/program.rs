@@ -11,6 +11,7 @@ use std::{
 use azolla_process::{Bounds, Capture, Containment, Exit, Program, ResourceLimits, Sandbox};
 
 use crate::{
+    cli::progress,
     config::{Config, KeyFrom, ProviderConfig},
     failure::Failure,
     screen::plain,
@@ -57,7 +58,8 @@ impl Caller {
             grace: Duration::from_secs(2),
             stdout: Capture::All(8 << 20),
             stderr: Capture::Head(16 << 10),
-            containment: Containment::Group,
+            // Whoever stops this stops what it started (T30).
+            containment: Containment::Tree,
             limits: ResourceLimits::default(),
             sandbox: Sandbox::Off,
         };
@@ -75,6 +77,27 @@ impl Caller {
             Exit::TooMuchOutput => return Err(Failure::new(format!("{} printed too much", self.name)).into()),
         };
         Ok(Said { code, stdout: String::from_utf8_lossy(&finished.stdout.bytes).into_owned(), complaint })
+    }
+}
+
+/// A line on a terminal for as long as something is waited for.
+pub(super) struct Waiting(bool);
+
+impl Waiting {
+    pub(super) fn begin(what: &str) -> Self {
+        let is_watched = progress::is_watched();
+        if is_watched {
+            progress::draw(&format!("{what}…"));
+        }
+        Self(is_watched)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if self.0 {
+            progress::draw("");
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{failure::Code, screen::remark};
+use crate::{cli::progress, failure::Code, screen::remark};
 
 /// Listens until it is ended.
 pub(crate) struct Signals {
@@ -35,6 +35,10 @@ impl Signals {
                 };
                 if noted.set(code).is_err() {
                     std::process::exit(code as i32);
+                }
+                if progress::is_watched() {
+                    // What is drawn there is over.
+                    progress::draw("");
                 }
                 remark("stopping; once more stops at once");
                 stop.send_replace(true);

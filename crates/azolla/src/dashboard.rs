@@ -21,7 +21,7 @@ use std::sync::Arc;
 use axum::{
     Router,
     body::Body,
-    extract::{RawPathParams, Request, State},
+    extract::{RawPathParams, Request, State, rejection::RawPathParamsRejection},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::Response,
     routing::{get, post},
@@ -117,7 +117,13 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/events", get(live::events))
         .route(asset::ROUTE, get(asset::show));
     for PageRoute { path, show } in PAGES {
-        let answer = move |State(app): State<Arc<App>>, parameters: RawPathParams, request: Request| async move {
+        let answer = move |State(app): State<Arc<App>>,
+                           parameters: Result<RawPathParams, RawPathParamsRejection>,
+                           request: Request| async move {
+            // Bytes that are no text name nothing.
+            let Ok(parameters) = parameters else {
+                return missing(&app, request.headers(), request.uri().path()).await;
+            };
             let session = match session::of(&app, request.headers()).await {
                 Ok(Some(session)) => session,
                 Ok(None) => return login::to_log_in(&request),
@@ -163,9 +169,21 @@ pub(crate) fn routes() -> Router<Arc<App>> {
 /// Answers a browser that asks for a path that there is none of.
 pub(crate) async fn missing(app: &Arc<App>, headers: &HeaderMap, path: &str) -> Response {
     let error = PageError::Missing("There is no such page.".to_owned());
+    sorry(app, headers, path, &error).await
+}
+
+/// Answers a browser that asks to see where forms are sent to.
+pub(crate) async fn not_to_look_at(app: &Arc<App>, headers: &HeaderMap, path: &str) -> Response {
+    let error = PageError::Missing("There is nothing to look at here; forms are sent to it.".to_owned());
+    let mut response = sorry(app, headers, path, &error).await;
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
+}
+
+async fn sorry(app: &Arc<App>, headers: &HeaderMap, path: &str, error: &PageError) -> Response {
     match session::of(app, headers).await {
-        Ok(Some(session)) => in_frame(&session, error.status(), path, frame::sorry(&error)),
-        _ => html(error.status(), frame::alone("Not here", frame::sorry(&error).main)),
+        Ok(Some(session)) => in_frame(&session, error.status(), path, frame::sorry(error)),
+        _ => html(error.status(), frame::alone("Not here", frame::sorry(error).main)),
     }
 }
 

@@ -94,7 +94,10 @@ impl Fields {
     }
 }
 
-/// Returns a path of ours as it was given, or the first page: never a place elsewhere.
+/// Where there is no page to look at.
+const NO_PAGES: [&str; 3] = ["/act", "/logout", "/events"];
+
+/// Returns the path of a page of ours as it was given, or the first page: never a place elsewhere.
 pub(super) fn path_of_ours(given: Option<&str>) -> &str {
     const CHARS_MAX: usize = 2_000;
     let is_ours = |path: &&str| {
@@ -103,6 +106,7 @@ pub(super) fn path_of_ours(given: Option<&str>) -> &str {
             && !path.contains('\\')
             && path.len() <= CHARS_MAX
             && path.bytes().all(|byte| byte.is_ascii_graphic())
+            && !path.split(['?', '#']).next().is_some_and(|path| NO_PAGES.contains(&path))
     };
     given.filter(is_ours).unwrap_or("/")
 }
@@ -125,12 +129,15 @@ mod tests {
             "/a\r\nSet-Cookie: x=y",
             "/\t/evil.example",
             "/ä",
+            "/act",
+            "/logout?x=1",
+            "/events#x",
             &format!("/{}", "a".repeat(2_000)),
         ] {
             assert_eq!(path_of_ours(Some(elsewhere)), "/", "{elsewhere:?}");
         }
         assert_eq!(path_of_ours(None), "/");
-        for ours in ["/", "/objectives/az-app/obj-1?file=2#x", "/notes?all=1"] {
+        for ours in ["/", "/acts", "/objectives/az-app/obj-1?file=2#x", "/notes?all=1"] {
             assert_eq!(path_of_ours(Some(ours)), ours);
         }
     }

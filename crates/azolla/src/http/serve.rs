@@ -155,7 +155,7 @@ fn router(app: &Arc<App>) -> Router {
         .route(mcp::PATH, post(mcp::answer))
         .merge(dashboard::routes())
         .fallback(missing)
-        .method_not_allowed_fallback(async || -> Response { ApiError::method().into_response() })
+        .method_not_allowed_fallback(no_such_method)
         .layer(from_fn_with_state(app.clone(), front::pass))
         .with_state(app.clone())
 }
@@ -163,10 +163,22 @@ fn router(app: &Arc<App>) -> Router {
 /// Answers for a path that there is none of: a person with a page, a program with JSON.
 async fn missing(State(app): State<Arc<App>>, request: Request) -> Response {
     let path = request.uri().path();
-    if !path.starts_with("/v1/") && dashboard::is_for_a_person(request.headers()) {
+    if is_for_a_person(&request) {
         return dashboard::missing(&app, request.headers(), path).await;
     }
     ApiError::not_found("there is no such path; see /openapi.json").into_response()
+}
+
+/// Answers for a path that is asked for in another way, in the same manner.
+async fn no_such_method(State(app): State<Arc<App>>, request: Request) -> Response {
+    if is_for_a_person(&request) {
+        return dashboard::not_to_look_at(&app, request.headers(), request.uri().path()).await;
+    }
+    ApiError::method().into_response()
+}
+
+fn is_for_a_person(request: &Request) -> bool {
+    !request.uri().path().starts_with("/v1/") && dashboard::is_for_a_person(request.headers())
 }
 
 /// A request that has been let in.

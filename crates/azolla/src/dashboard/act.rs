@@ -14,7 +14,8 @@ use super::{
     again,
     form::{Fields, path_of_ours},
     login::see,
-    once, seen,
+    once::{self, Sent},
+    seen,
     session::{self, is_from_here},
 };
 use crate::{
@@ -38,6 +39,11 @@ impl Answer {
     pub(super) fn fault() -> Self {
         let text = "something failed here; the server's own output says what".to_owned();
         Self::Failed(Words { code: Code::Failure, text, hint: None, listing: Vec::new() })
+    }
+
+    /// Tells whether it was refused, so that nothing was done.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Failed(words) if status(words.code).is_client_error())
     }
 }
 
@@ -63,6 +69,9 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
     let (Some(act), Some(number)) = (fields.get("act").and_then(Act::of), number) else {
         return again::unknown(&session);
     };
+    if !session.is_number_of_ours(number) {
+        return again::of_before(&session, &fields);
+    }
     let (taking, given) = (app.clone(), fields.clone());
     let taken = async move {
         match acted(&taking, act, &given).await {
@@ -73,7 +82,7 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
             },
         }
     };
-    let answer = app.sessions.answers(&session).once(number, taken).await;
+    let answer = app.sessions.answers(&session).once(Sent::of(number, &fields), taken).await;
     match &*answer {
         Answer::Done(done) => {
             app.sessions.keep(&session, on_a_page(&app, done));

@@ -87,6 +87,13 @@ pub(super) fn stale(session: &Session, fields: &Fields) -> Response {
     not_sent(session, fields, StatusCode::FORBIDDEN, said)
 }
 
+/// Says that a form is of a page of before a restart: what came of it, if it was sent then, is not known any more.
+pub(super) fn of_before(session: &Session, fields: &Fields) -> Response {
+    let said = "The server was started again since the page was made. If you sent this before, it may be done already: \
+                look first.";
+    not_sent(session, fields, StatusCode::CONFLICT, said)
+}
+
 fn not_sent(session: &Session, fields: &Fields, status: StatusCode, said: &str) -> Response {
     let back = path_of_ours(fields.get("back"));
     let Some(act) = fields.get("act").and_then(Act::of) else { return unknown(session) };

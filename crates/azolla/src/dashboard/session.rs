@@ -69,6 +69,11 @@ impl Session {
         format!("{}-{}", self.forms.process, self.forms.next.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Tells whether this process gave the number: what came of the forms of another one is not known here.
+    pub(super) fn is_number_of_ours(&self, number: &str) -> bool {
+        number.rsplit_once('-').is_some_and(|(process, _)| process == self.forms.process)
+    }
+
     /// Tells whether a form carries the word of this session.
     pub(super) fn is_word(&self, given: &str) -> bool {
         self.csrf.as_bytes().ct_eq(given.as_bytes()).into()

@@ -51,6 +51,14 @@ fn t24_every_session_has_a_word_of_its_own() {
 }
 
 #[test]
+fn t24_a_number_of_another_process_is_told_apart() {
+    let session = || Sessions::new(false).unwrap().session(&"1".repeat(64), false);
+    let (one, other) = (session(), session());
+    assert!(one.is_number_of_ours(&one.once()) && !one.is_number_of_ours(&other.once()));
+    assert!(!one.is_number_of_ours("a-1") && !one.is_number_of_ours("1"));
+}
+
+#[test]
 fn t24_without_an_origin_the_browser_says_where_it_comes_from() {
     let mut headers = HeaderMap::new();
     assert!(!is_from_here(&headers));

@@ -1,6 +1,6 @@
 //! Somebody with a browser, request by request.
 
-use std::{cell::Cell, io::Write, net::TcpStream};
+use std::{io::Write, net::TcpStream};
 
 use crate::{
     server::{Reply, Server},
@@ -12,18 +12,17 @@ pub(super) struct Visitor<'a> {
     pub(super) server: &'a Server<'a>,
     /// The cookie, as the browser sends it; empty without one.
     pub(super) cookie: String,
-    forms: Cell<u32>,
 }
 
 impl<'a> Visitor<'a> {
     /// Somebody without a cookie.
     pub(super) fn stranger(server: &'a Server<'a>) -> Self {
-        Self { server, cookie: String::new(), forms: Cell::new(0) }
+        Self { server, cookie: String::new() }
     }
 
     /// Somebody with this cookie.
     pub(super) fn with_cookie(server: &'a Server<'a>, cookie: &str) -> Self {
-        Self { cookie: cookie.to_owned(), ..Self::stranger(server) }
+        Self { server, cookie: cookie.to_owned() }
     }
 
     /// The operator, logged in with the token.
@@ -38,7 +37,7 @@ impl<'a> Visitor<'a> {
     pub(super) fn with_cookie_of(&self, reply: &Reply) -> Self {
         let cookie = reply.header("set-cookie").split(';').next().unwrap().to_owned();
         assert!(cookie.starts_with("azolla_session="), "{reply:?}");
-        Self { server: self.server, cookie, forms: Cell::new(0) }
+        Self { server: self.server, cookie }
     }
 
     pub(super) fn log_in(&self, token: &str) -> Reply {
@@ -58,9 +57,8 @@ impl<'a> Visitor<'a> {
 
     /// Takes an act by a fresh form.
     pub(super) fn act(&self, act: &str, fields: &[(&str, &str)]) -> Reply {
-        self.forms.set(self.forms.get() + 1);
-        let once = format!("test-{}", self.forms.get());
-        let (csrf, back) = (self.csrf(), "/objectives?x=1");
+        let page = self.get("/").body;
+        let (csrf, once, back) = (value_of(&page, "csrf"), value_of(&page, "once"), "/objectives?x=1");
         let own = [("csrf", &*csrf), ("once", &*once), ("act", act), ("back", back)];
         self.post("/act", &[&own[..], fields].concat())
     }

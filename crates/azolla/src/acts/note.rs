@@ -104,7 +104,7 @@ pub(crate) async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Res
     for status in [Some(CaptureStatus::Pending), None] {
         if matches.is_empty() {
             matches = read.captures(&CaptureFilter { status, after: None, limit: LOOKED_AT_MAX }).await?;
-            known.extend(matches.iter().map(name));
+            known = matches.iter().map(name).collect();
             matches.retain(|stored| {
                 let (id, part) = (&stored.capture.capture_id, part.as_str());
                 id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)

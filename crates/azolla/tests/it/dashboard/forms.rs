@@ -126,7 +126,8 @@ fn t24_what_is_sent_twice_is_done_once() {
     };
     assert_eq!((send_under(&corrected, " "), notes(&world)), (409, vec!["one".to_owned()]));
     assert_eq!((send_under(&corrected, "kept"), send_under(&corrected, "kept")), (303, 303));
-    assert_eq!(notes(&world), ["one", "kept"]);
+    // The newest first.
+    assert_eq!(notes(&world), ["kept", "one"]);
     // Every form has a number of its own.
     let numbers: Vec<_> = page
         .match_indices("name=\"once\" value=\"")
@@ -145,7 +146,8 @@ fn t24_what_is_sent_twice_is_done_once() {
         operator.post("/act", &[("csrf", &**csrf), ("once", "c-1"), ("act", "run"), ("text", "two")]).status,
         400
     );
-    assert_eq!(notes(&world), ["one", "kept"]);
+    // The newest first.
+    assert_eq!(notes(&world), ["kept", "one"]);
 }
 
 /// The browser sends a form again that an earlier process took: nobody knows any more that it was done.

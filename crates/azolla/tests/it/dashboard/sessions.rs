@@ -123,7 +123,8 @@ fn a_session_that_is_used_lasts_whatever_uses_it() {
     days_ago(2);
     assert!(head("/events").contains(&given), "{}", head("/events"));
     assert!(!head("/events").contains("set-cookie"), "it is not due any more");
-    let note = [("csrf", &*csrf), ("once", "a-1"), ("act", "capture"), ("text", "x"), ("back", "/notes")];
+    let once = value_of(&operator.get("/").body, "once");
+    let note = [("csrf", &*csrf), ("once", &*once), ("act", "capture"), ("text", "x"), ("back", "/notes")];
     days_ago(2);
     let reply = operator.post("/act", &note);
     assert_eq!((reply.status, reply.header("set-cookie").split(';').next()), (303, Some(&*operator.cookie)));

@@ -1,4 +1,7 @@
-//! What `azolla verify` cannot see in the store alone: every stored patch still gives its commit (invariant 11).
+//! What `azolla verify` cannot see in the store alone: every stored patch still gives its commit (invariant 11), and
+//! nothing is left to do but what a limit holds back (12).
+
+mod idle;
 
 use azolla_protocol::{OutputBundle, RunnerStatus, SnapshotId, Workorder};
 use azolla_substrate::{Finding, ObjectiveFilter, SubstrateRead};
@@ -8,6 +11,8 @@ use crate::{
     repo::{Repository, TakeError},
     snapshot::patch,
 };
+
+pub use self::idle::{Limits, left_to_do};
 
 /// Rebuilds base + stored patch of every completed workorder, and returns those that come to something else.
 pub async fn patches(

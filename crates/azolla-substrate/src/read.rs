@@ -386,6 +386,16 @@ impl dyn SubstrateRead + '_ {
         found.first().map(rows::read_claim).transpose()
     }
 
+    /// Returns the claims that nobody has released: live ones, and those that were lost with their holder.
+    pub async fn unreleased_claims(&self, limit: u64) -> Result<Vec<ClaimRecord>, SubstrateError> {
+        self.many(Statement::new(sql::UNRELEASED_CLAIMS, [limit.into()]), rows::read_claim).await
+    }
+
+    /// Tells whether anything has this id: an objective, a capture, an event, or what came of them.
+    pub async fn holds(&self, id: &str) -> Result<bool, SubstrateError> {
+        Ok(!self.rows(Statement::new(sql::HOLDS, [id.into()])).await?.is_empty())
+    }
+
     /// Returns how full the work stream is, and how many results wait (W-4, O-3).
     pub async fn stream(&self) -> Result<StreamState, SubstrateError> {
         let found = self.rows(Statement::new(sql::STREAM, [])).await?;

@@ -369,6 +369,23 @@ pub(crate) const CLAIM: &str = "
     SELECT resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version
     FROM claim_record WHERE resource_type = $1 AND resource_id = $2";
 
+/// By no index: asked for only by `azolla verify`.
+pub(crate) const UNRELEASED_CLAIMS: &str = "
+    SELECT resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version
+    FROM claim_record WHERE released_at IS NULL ORDER BY resource_type, resource_id LIMIT $1";
+
+/// Tells whether anything that a client may have been given has this id.
+pub(crate) const HOLDS: &str = "
+    SELECT 1 FROM objective WHERE objective_id = $1
+    UNION ALL SELECT 1 FROM capture_buffer WHERE capture_id = $1
+    UNION ALL SELECT 1 FROM event WHERE event_id = $1
+    UNION ALL SELECT 1 FROM context_snapshot WHERE snapshot_id = $1
+    UNION ALL SELECT 1 FROM workorder WHERE work_order_id = $1
+    UNION ALL SELECT 1 FROM output_bundle WHERE output_id = $1
+    UNION ALL SELECT 1 FROM run_record WHERE run_id = $1
+    UNION ALL SELECT 1 FROM session_manifest WHERE manifest_id = $1
+    UNION ALL SELECT 1 FROM pause_state WHERE pause_key = $1";
+
 pub(crate) const STREAM: &str = "
     SELECT (SELECT COUNT(*) FROM workorder WHERE stream_slot IS NOT NULL),
            (SELECT COUNT(*) FROM objective WHERE waiting = 1)

@@ -100,7 +100,21 @@ impl GitRepository {
 
     /// Removes directories that a process which is gone left in the scratch place; returns how many.
     pub fn sweep(&self) -> usize {
-        self.scratch.sweep()
+        self.scratch.sweep().len()
+    }
+
+    /// Returns what processes that are gone left: directories of the scratch place, and locks of git's in the mirror.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let mut left = self.scratch.abandoned();
+        left.extend(self.mirror.stale_locks());
+        left
+    }
+
+    /// Removes what [`GitRepository::leftovers`] returns; returns what it removed.
+    pub fn remove_leftovers(&self) -> Vec<PathBuf> {
+        let mut removed = self.scratch.sweep();
+        removed.extend(self.mirror.remove_stale_locks());
+        removed
     }
 }
 

@@ -146,14 +146,32 @@ impl Mirror {
     /// one exception is a git whose azolla was killed, so the lock has to be older than such a git may hold it: a ref
     /// is held for milliseconds, `shallow` for a whole fetch.
     fn remove_stale_lock(&self, path: &Path, orphan_time: Duration) -> bool {
-        let Ok(nobody) = fs::File::open(self.use_lock()) else { return false };
+        self.while_unused(|| is_older(path, orphan_time) && fs::remove_file(path).is_ok())
+    }
+
+    /// Returns the locks of git's that nobody holds. An age that is enough for every kind is asked of each.
+    pub(super) fn stale_locks(&self) -> Vec<PathBuf> {
+        self.while_unused(|| {
+            let mut locks = locks_below(&self.directory);
+            locks.retain(|lock| is_older(lock, FETCH_TIME));
+            locks
+        })
+    }
+
+    /// Removes them; returns those that it removed.
+    pub(super) fn remove_stale_locks(&self) -> Vec<PathBuf> {
+        let mut locks = self.stale_locks();
+        locks.retain(|lock| self.remove_stale_lock(lock, FETCH_TIME));
+        locks
+    }
+
+    /// Does something while no git runs in the mirror, and nothing otherwise.
+    fn while_unused<T: Default>(&self, work: impl FnOnce() -> T) -> T {
+        let Ok(nobody) = fs::File::open(self.use_lock()) else { return T::default() };
         if nobody.try_lock().is_err() {
-            return false;
+            return T::default();
         }
-        let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-        // A clock that was set back makes a lock of the future, which is as old as it is far away.
-        let age = modified.map(|modified| modified.elapsed().unwrap_or_else(|ahead| ahead.duration()));
-        age.is_ok_and(|age| age > orphan_time) && fs::remove_file(path).is_ok()
+        work()
     }
 
     fn put_right(&self) -> io::Result<()> {
@@ -194,6 +212,28 @@ pub(super) fn in_use(use_lock: &Path) -> Result<fs::File, RepositoryError> {
         Err(fs::TryLockError::WouldBlock) => Err(failed(&"another process puts the mirror right")),
         Err(fs::TryLockError::Error(error)) => Err(failed(&error)),
     }
+}
+
+/// A clock that was set back makes a file of the future, which is as old as it is far away.
+fn is_older(path: &Path, time: Duration) -> bool {
+    let modified = fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| modified.elapsed().unwrap_or_else(|ahead| ahead.duration()) > time)
+}
+
+/// Returns git's locks in a directory. There are none among the objects, which are many.
+fn locks_below(directory: &Path) -> Vec<PathBuf> {
+    let mut locks = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type());
+        if kind.as_ref().is_ok_and(|kind| kind.is_dir()) && !path.ends_with("objects") {
+            locks.extend(locks_below(&path));
+        } else if kind.is_ok_and(|kind| kind.is_file())
+            && path.extension().is_some_and(|extension| extension == "lock")
+        {
+            locks.push(path);
+        }
+    }
+    locks
 }
 
 /// Tells whether a text is a full object id.

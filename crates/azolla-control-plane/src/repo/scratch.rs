@@ -89,14 +89,17 @@ impl Scratch {
         indexes.push((commit.to_owned(), copy.keep()));
     }
 
-    /// Removes directories whose process is gone; returns how many.
-    pub(super) fn sweep(&self) -> usize {
+    /// Returns the directories whose process is gone.
+    pub(super) fn abandoned(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
-        entries
-            .map(|entry| entry.path())
-            .filter(|place| is_abandoned(place))
-            .filter(|place| remove_place(place))
-            .count()
+        entries.map(|entry| entry.path()).filter(|place| is_abandoned(place)).collect()
+    }
+
+    /// Removes directories whose process is gone; returns those that it removed.
+    pub(super) fn sweep(&self) -> Vec<PathBuf> {
+        let mut places = self.abandoned();
+        places.retain(|place| remove_place(place));
+        places
     }
 
     fn make(&self, name: &str) -> io::Result<Place> {

@@ -86,6 +86,11 @@ impl CommandProvider {
         place::sweep(state_dir)
     }
 
+    /// Returns how many [`CommandProvider::sweep`] would remove.
+    pub fn count_left(state_dir: &Path) -> io::Result<usize> {
+        place::count_left(state_dir)
+    }
+
     async fn run(&self, request: GenerationRequest<'_>) -> Generation {
         let mut generation = Generation {
             outcome: GenerationOutcome::OverBudget { said: String::new() },

@@ -37,7 +37,9 @@ async fn what_a_killed_run_left_is_removed_and_what_is_in_use_stays() {
         fs::create_dir_all(left("wo-b-2-1")).unwrap();
         fs::create_dir_all(left("other")).unwrap();
         std::os::unix::fs::symlink("other", left("wo-b-3-1")).unwrap();
+        assert_eq!(CommandProvider::count_left(&bench.state_dir()).unwrap(), 2);
         assert_eq!(CommandProvider::sweep(&bench.state_dir()).unwrap(), 2);
+        assert_eq!(CommandProvider::count_left(&bench.state_dir()).unwrap(), 0);
         let kept = bench.leftovers();
         let is_kept = |start: &str| {
             kept.iter().any(|path| path.file_name().unwrap().to_str().unwrap().starts_with(start))

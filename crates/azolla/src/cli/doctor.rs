@@ -1,6 +1,7 @@
 //! `azolla doctor`: is everything there that work needs, and where is it.
 
 mod install;
+mod leftovers;
 mod look;
 mod net;
 mod notify;
@@ -22,7 +23,7 @@ use crate::{
 /// Check git, configuration, stores, repositories and workers; print every path in use
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  azolla doctor\n  azolla doctor --probe      is every worker reachable, and does its key work?\n  azolla doctor --json\n\n\
+    after_help = "Examples:\n  azolla doctor\n  azolla doctor --probe      is every worker reachable, and does its key work?\n  azolla doctor --repair     remove what runs that were killed left behind\n  azolla doctor --json\n\n\
                         A probe costs what one request costs: a model is sent a few words, an agent is started once \
                         with a question of one line. It counts towards no cap.\n\
                         Every line is ok, or needs attention (it works, and there is something to know), or is broken; those \
@@ -36,6 +37,11 @@ pub(crate) struct Doctor {
     /// Also make one tiny real request to every worker, which costs what such a request costs.
     #[arg(long)]
     probe: bool,
+
+    /// Also remove what processes that are gone left behind: worktrees and directories of runs that nobody holds, and
+    /// old locks of git in azolla's own mirrors. Nothing of a repository of yours is touched.
+    #[arg(long)]
+    repair: bool,
 }
 
 /// One line of the doctor's: what was looked at and how it is.
@@ -105,6 +111,7 @@ impl Doctor {
                 None
             }
         };
+        lines.extend(deployment.as_ref().and_then(|deployment| leftovers::look(deployment, self.repair)));
         // What is known is said at once: a probe can take minutes.
         let tell = |lines: &[Line]| if self.json { Ok(()) } else { show(lines) };
         tell(&lines)?;

@@ -354,3 +354,43 @@ fn what_needs_attention_is_no_failure_and_says_what_to_do() {
     assert_eq!(shown.code, 0, "{}", shown.stdout);
     assert!(shown.stdout.contains("attention  az-app checks"), "{}", shown.stdout);
 }
+
+#[test]
+fn repair_removes_what_killed_runs_left_and_nothing_that_is_in_use() {
+    let world = World::with_worker("echo more >> a.txt");
+    world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let (mirror, state) = (world.home().join("mirrors/az-app.git"), world.home().join("state"));
+    let worktree = world.home().join("worktrees/az-app/wo-9-9-1");
+    fs::create_dir_all(worktree.join("files")).unwrap();
+    fs::write(worktree.join("lock"), "held\n").unwrap();
+    fs::create_dir_all(state.join("wo-9-9-1/home")).unwrap();
+    // A lock that a power cut left a day ago, and one that somebody may hold.
+    let (old, young) = (mirror.join("refs/heads/old.lock"), mirror.join("packed-refs.lock"));
+    for lock in [&old, &young] {
+        fs::write(lock, "").unwrap();
+    }
+    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    let file = fs::File::options().write(true).open(&old).unwrap();
+    let before = fs::metadata(&old).unwrap().modified().unwrap() - day;
+    file.set_times(fs::FileTimes::new().set_modified(before)).unwrap();
+    let shown = world.azolla(&["doctor"]).ok();
+    assert!(shown.contains("3 things of runs that were killed\n"), "{shown}");
+    assert!(shown.contains("do: azolla doctor --repair"), "{shown}");
+
+    // While git runs in the mirror, which is when its locks are held, none of them is removed.
+    let in_use = fs::File::open(mirror.join("azolla/in-use")).unwrap();
+    in_use.lock_shared().unwrap();
+    let held = fs::File::open(worktree.join("lock")).unwrap();
+    held.lock().unwrap();
+    let shown = world.azolla(&["doctor", "--repair"]).ok();
+    assert!(shown.contains("removed one thing of runs that were killed"), "{shown}");
+    assert!(old.exists() && worktree.exists());
+
+    drop((in_use, held));
+    let shown = world.azolla(&["doctor", "--repair"]).ok();
+    assert!(shown.contains("removed 2 things of runs that were killed"), "{shown}");
+    assert!(!old.exists() && !worktree.exists() && young.exists());
+    let shown = world.azolla(&["doctor", "--repair"]).ok();
+    assert!(shown.contains("there was nothing to remove"), "{shown}");
+}

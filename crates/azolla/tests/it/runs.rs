@@ -369,6 +369,48 @@ fn g1_verify_rebuilds_every_patch_where_it_is_asked_to() {
     assert!(found.code == 1 && found.stdout.starts_with(&expected), "{}{}", found.stdout, found.stderr);
 }
 
+/// Invariant 12: what a limit holds back may wait, and nothing else.
+#[test]
+fn verify_names_what_is_left_to_do_unless_a_limit_holds_it_back() {
+    let world = World::with_worker(TWO_FILES);
+    let (first, app) = (world.approved("Add a line"), world.path("app"));
+    // Nobody has looked yet.
+    let found = world.azolla_in(&app, &["verify", "--idle"]);
+    let expected = format!("invariant 12: {first} is TODO and has no event\n");
+    assert!(found.code == 1 && found.stdout.starts_with(&expected), "{}{}", found.stdout, found.stderr);
+    world.azolla(&["run", "--until-idle"]).ok();
+    assert_eq!(world.azolla_in(&app, &["verify", "--idle"]).ok(), "Everything holds.\n");
+    // As many results as the operator is to have at once.
+    for title in ["Two", "Three", "Four"] {
+        world.approved(title);
+    }
+    world.azolla(&["run", "--until-idle"]);
+    let open = world.azolla(&["objective", "list", "--json"]).json("objectives");
+    let todo = |one: &&serde_json::Value| one["status"] == "TODO";
+    assert_eq!(open.as_array().unwrap().iter().filter(todo).count(), 1, "{open}");
+    assert_eq!(world.azolla_in(&app, &["verify", "--idle"]).ok(), "Everything holds.\n");
+}
+
+/// Invariant 13: what a client was given exists.
+#[test]
+fn verify_names_the_ids_of_a_list_that_are_in_no_store() {
+    let world = World::with_worker(TWO_FILES);
+    let objective = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    let note = world.azolla(&["capture", "Round half up"]).ok();
+    let body = objective.strip_prefix("obj-").unwrap();
+    let known = format!("{objective}\n{note}\nwo-{body}-1\nout-{body}-1\nrun-{body}-1\n");
+    let list = world.script("known", &known);
+    let verified = world.azolla(&["verify", "--known", list.to_str().unwrap()]).ok();
+    assert!(verified.ends_with("Everything holds.\n"), "{verified}");
+    let found =
+        world.azolla_with(&world.path(""), &["verify", "--known", "-"], &format!("{known}obj-gone\n"));
+    let expected = "invariant 13: obj-gone was told to somebody and is not there\n";
+    assert!(found.code == 1 && found.stdout.contains(expected), "{}{}", found.stdout, found.stderr);
+    let missing = world.azolla(&["verify", "--known", "/no/such/file"]).refused(1);
+    assert!(missing.contains("/no/such/file cannot be read"), "{missing}");
+}
+
 /// Starts `azolla run` and returns it, with what it says, once the worker is running.
 pub(crate) fn working(world: &World, arguments: &[&str]) -> (Child, impl Iterator<Item = String> + use<>) {
     started(world, world.command(&world.path(""), arguments))

@@ -123,19 +123,31 @@ impl Drop for Place {
 /// Removes the directories of runs that are no more, and returns how many there were. What is in use stays, also that
 /// of another process.
 pub(super) fn sweep(state_dir: &Path) -> io::Result<usize> {
-    let left = match locked(&state_dir.join(DOOR)) {
-        Ok(_door) => left_behind(state_dir)?,
-        // Nothing ever ran here.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(error),
-    };
+    let left = left_behind(state_dir, |root, name| {
+        let swept = state_dir.join(format!("{SWEPT}{name}"));
+        std::fs::rename(root, &swept).is_ok().then_some(swept)
+    })?;
     // The door is open again, as removing can take a while. The names are ours alone.
     left.iter().for_each(|root| remove_all(root));
     Ok(left.len())
 }
 
-/// Gives what nobody uses another name, while the door is held, and returns it.
-fn left_behind(state_dir: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns how many directories a sweep would remove.
+pub(super) fn count_left(state_dir: &Path) -> io::Result<usize> {
+    Ok(left_behind(state_dir, |root, _| Some(root.to_owned()))?.len())
+}
+
+/// Returns what nobody uses, by the name that `renamed` gives it while the door is held.
+fn left_behind(
+    state_dir: &Path,
+    renamed: impl Fn(&Path, &str) -> Option<PathBuf>,
+) -> io::Result<Vec<PathBuf>> {
+    let _door = match locked(&state_dir.join(DOOR)) {
+        Ok(door) => door,
+        // Nothing ever ran here.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
     let mut left = Vec::new();
     for entry in std::fs::read_dir(state_dir)? {
         let entry = entry?;
@@ -148,9 +160,8 @@ fn left_behind(state_dir: &Path) -> io::Result<Vec<PathBuf>> {
         } else if name.starts_with(WorkOrderId::PREFIX) {
             // One that is closed up, or just being removed by its run, is not in the way of the others.
             let Ok(in_use) = lock_file(&entry.path().join(IN_USE)) else { continue };
-            let swept = state_dir.join(format!("{SWEPT}{name}"));
-            if in_use.try_lock().is_ok() && std::fs::rename(entry.path(), &swept).is_ok() {
-                left.push(swept);
+            if in_use.try_lock().is_ok() {
+                left.extend(renamed(&entry.path(), &name));
             }
         }
     }

@@ -116,9 +116,10 @@ async fn c4_a_commit_takes_one_round_trip_and_a_claim_another() {
     let cut = cut().await;
     let cycle = PatchCycle::todo(&cut.world).await;
     cut.proxy.delay(Duration::from_millis(100));
-    let mut trips = Vec::new();
-    // The first round prepares the statements on its connection; the second shows what a cycle costs.
-    for _ in 0..2 {
+    let mut least = (u64::MAX, u64::MAX);
+    // The first round prepares the statements on its connection; a later one shows what a cycle costs. A machine that
+    // stands still for longer than the delay makes two of one, so that the least of several counts.
+    for _ in 0..4 {
         let work_order_id = cycle.scheduled().await;
         let before = cut.proxy.round_trips();
         let owner = cut.world.ids.owner_id();
@@ -128,9 +129,9 @@ async fn c4_a_commit_takes_one_round_trip_and_a_claim_another() {
         let azolla_substrate::ClaimOutcome::Granted(grant) = outcome.await.unwrap() else { panic!("held") };
         let claimed = cut.proxy.round_trips();
         assert_eq!(execute(&cut, &cycle, grant.fence).await.unwrap(), CommitOutcome::Done);
-        trips.push((claimed - before, cut.proxy.round_trips() - claimed));
+        least = (least.0.min(claimed - before), least.1.min(cut.proxy.round_trips() - claimed));
         let gate = cut.world.granted(&resource).await;
         cycle.gate(gate.fence, azolla_protocol::GateResult::Fail).await.unwrap();
     }
-    assert_eq!(trips[1], (1, 1));
+    assert_eq!(least, (1, 1));
 }

@@ -228,7 +228,15 @@ macro_rules! journal_columns {
          detail, commit_id"
     };
 }
-pub(crate) use {event_columns, journal_columns};
+/// The rows of the journal that say what became of something.
+macro_rules! told {
+    () => {
+        "step NOT IN ('GRANT', 'RELEASE', 'EMIT', 'GATE', 'ATTEMPT')
+         AND (step <> 'INSERT' OR resource_type NOT IN
+              ('context_snapshot', 'workorder', 'output_bundle', 'run_record', 'gate_evidence', 'usage_record'))"
+    };
+}
+pub(crate) use {event_columns, journal_columns, told};
 
 pub(crate) const OBJECTIVE: &str =
     concat!("SELECT ", objective_columns!(), " FROM objective WHERE objective_id = $1");

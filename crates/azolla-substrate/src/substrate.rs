@@ -72,6 +72,14 @@ pub trait SubstrateRead: Send + Sync {
         limit: u64,
     ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
 
+    /// The same, of the rows that say what became of something: without claims, events, gates and attempts, and without
+    /// what was only stored on the way (see `told!`). Most rows are of those kinds.
+    fn journal_told(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>>;
+
     /// Checks the database file or server itself, below the tables. Returns what it found wrong.
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>>;
 

@@ -255,6 +255,15 @@ impl SubstrateRead for PostgresSubstrate {
         Box::pin(self.journal(Statement::new(sql::JOURNAL_LATEST, values)))
     }
 
+    fn journal_told(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        let values = [limit.into(), after.transaction.into(), after.seq.into()];
+        Box::pin(self.journal(Statement::new(sql::JOURNAL_TOLD, values)))
+    }
+
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
         // The server checks its pages as it reads them, and the scan of `verify` reads them all.
         Box::pin(async { Ok(Vec::new()) })

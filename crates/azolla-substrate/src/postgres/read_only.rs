@@ -60,6 +60,14 @@ impl SubstrateRead for PostgresReader {
         self.0.journal_latest(after, limit)
     }
 
+    fn journal_told(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        self.0.journal_told(after, limit)
+    }
+
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
         self.0.integrity()
     }

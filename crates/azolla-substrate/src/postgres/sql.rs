@@ -117,6 +117,18 @@ pub(super) const JOURNAL_LATEST: &str = concat!(
       ORDER BY xid DESC, seq DESC LIMIT $1"
 );
 
+pub(super) const JOURNAL_TOLD: &str = concat!(
+    "SELECT ",
+    crate::sql::journal_columns!(),
+    ", xid FROM (SELECT * FROM journal
+          WHERE xid < CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AND ",
+    crate::sql::told!(),
+    "
+          ORDER BY seq DESC LIMIT CAST($1 AS BIGINT) + 100) AS journal
+      WHERE (xid, seq) > ($2, $3)
+      ORDER BY xid DESC, seq DESC LIMIT $1"
+);
+
 /// A statement whose miss has to end the transaction on the server: the whole commit is in flight already.
 pub(super) fn required(text: &str, expect: Expect) -> String {
     match expect {

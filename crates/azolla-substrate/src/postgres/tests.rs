@@ -18,7 +18,7 @@ use crate::{
 #[rustfmt::skip] // A list.
 static OWN: &[(&str, &str)] = &named!(crate::postgres::sql:
     BEGIN COMMIT ROLLBACK BEGIN_READING NOW SERVER NOTIFIER_SESSION NOTIFY READ_ONLY LIMITS TRANSACTION TRANSACTION_STATUS LOCK_OPENING LOCK_UPGRADE READ_VERSION
-    WRITE_VERSION NUMBER_JOURNAL JOURNAL_AFTER JOURNAL_LATEST ACQUIRE_WORKORDER ACQUIRE_EVENT CLAIM_EVENT EVENT_IS_OPEN
+    WRITE_VERSION NUMBER_JOURNAL JOURNAL_AFTER JOURNAL_LATEST JOURNAL_TOLD ACQUIRE_WORKORDER ACQUIRE_EVENT CLAIM_EVENT EVENT_IS_OPEN
     WORKORDER_IS_OPEN CLAIM_WORKORDER
 );
 
@@ -121,6 +121,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     ),
     (shared::STREAM, &[], &["objective_waiting", "candidate_open", "workorder.stream_slot W-4 unique"]),
     (sql::JOURNAL_LATEST, &["1", "0", "0"], &["journal.seq A-2"]),
+    (sql::JOURNAL_TOLD, &["1", "0", "0"], &["journal.seq A-2"]),
     (shared::COMMITTED, &["'com-x'"], &["journal.commit_id C-9"]),
     (shared::JOURNAL_OF_TAIL, &["'obj-1'"], &["journal_resource"]),
 ];

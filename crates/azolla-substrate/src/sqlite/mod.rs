@@ -119,6 +119,15 @@ impl SubstrateRead for SqliteSubstrate {
         Box::pin(journal_rows(self, statement))
     }
 
+    fn journal_told(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        let statement = Statement::new(sql::JOURNAL_TOLD, [after.seq.into(), limit.into()]);
+        Box::pin(journal_rows(self, statement))
+    }
+
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
         Box::pin(self.readers.run(integrity))
     }

@@ -126,3 +126,11 @@ pub(super) const JOURNAL_LATEST: &str = concat!(
     crate::sql::journal_columns!(),
     " FROM journal WHERE seq > $1 ORDER BY seq DESC LIMIT $2"
 );
+
+pub(super) const JOURNAL_TOLD: &str = concat!(
+    "SELECT ",
+    crate::sql::journal_columns!(),
+    " FROM journal WHERE seq > $1 AND ",
+    crate::sql::told!(),
+    " ORDER BY seq DESC LIMIT $2"
+);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azolla_protocol::{
-    Actor, IdSource, JournalEntry, ObjectiveId, ObjectiveStatus, lifecycle::ObjectiveStep,
+    Actor, GateResult, IdSource, JournalEntry, ObjectiveId, ObjectiveStatus, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{Commit, JournalCursor, Write};
 use azolla_testkit::store::{AZOLLA, Place};
@@ -86,6 +86,21 @@ on_both_backends! {
         PatchCycle::created(&world).await;
         let later = rows_after(&world, latest[0].0, 1).await;
         assert_eq!(later, rows_after(&world, JournalCursor::default(), 4).await[all.len()..]);
+    }
+
+    /// What the operator is told of is among the newest rows, in their order; claims and what is stored on the way is not.
+    async fn what_is_told_is_the_journal_without_its_machinery(world: TestStore) {
+        PatchCycle::todo(&world).await.run(GateResult::Pass).await;
+        let start = JournalCursor::default();
+        let all = world.store.journal_latest(start, 1_000).await.unwrap();
+        let told = world.store.journal_told(start, 1_000).await.unwrap();
+        let steps: Vec<_> = told.iter().rev().map(|(_, entry)| entry.step.as_str()).collect();
+        assert_eq!(steps, ["S-a", "S-b", "S-c", "PROCESS", "EXECUTE", "S-e", "INSERT"], "{told:#?}");
+        let rest: Vec<_> = all.iter().filter(|row| told.contains(row)).cloned().collect();
+        assert_eq!(rest, told, "in another order");
+        let newest = world.store.journal_told(start, 2).await.unwrap();
+        assert_eq!(newest, told[..2]);
+        assert_eq!(world.store.journal_told(newest[1].0, 9).await.unwrap(), newest[..1]);
     }
 }
 

@@ -188,8 +188,8 @@ async fn since(
     let mark: Option<JournalCursor> = look.as_ref().and_then(|look| look.cursor.parse().ok());
     // At the first look everything is new, so nothing is worth a line.
     let latest = match mark {
-        Some(mark) => read.journal_latest(mark, LOOKED_AT_MAX).await?,
-        None => read.journal_latest(JournalCursor::default(), 1).await?,
+        Some(mark) => read.journal_told(mark, LOOKED_AT_MAX).await?,
+        None => read.journal_told(JournalCursor::default(), 1).await?,
     };
     let newest = latest.first().map(|(at, _)| *at);
     let is_cut = latest.len() as u64 == LOOKED_AT_MAX;

@@ -1,6 +1,6 @@
 //! The desk in sentences, for every page that shows it.
 
-use azolla_protocol::{AzollaId, ObjectiveStatus, Timestamp, limits};
+use azolla_protocol::{AzollaId, JournalEntry, ObjectiveStatus, Timestamp, limits};
 
 use super::{
     Look,
@@ -100,34 +100,28 @@ fn add_notes(
 
 /// Returns what happened since the last look, the newest `lines_max` of it; none if nothing did.
 pub(crate) fn changes(desks: &[Desk], lines_max: usize) -> Option<Changes> {
-    let mut changes: Vec<(Timestamp, String)> = Vec::new();
+    let mut changes: Vec<(Timestamp, Change<'_>)> = Vec::new();
     for (_, content) in contents(desks) {
         let azolla_type = content.azolla_type;
         let entries = content.since.entries.iter();
         let (notes, others): (Vec<_>, Vec<_>) = entries.partition(|entry| line::is_new_note(entry));
         let (nothing, others): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|entry| line::needed_nothing(entry));
-        changes.extend(others.into_iter().map(|entry| {
-            let title = line::objective_id(entry, azolla_type);
-            let title = title
-                .and_then(|id| content.title(&id))
-                .map_or_else(String::new, |title| format!(" ({title})"));
-            (entry.at, format!("{}{title}", line::words(entry, azolla_type)))
-        }));
+        changes.extend(others.into_iter().map(|entry| (entry.at, Change::Row(content, entry))));
         // Many notes are one change.
         if let Some(last) = notes.last() {
             let words = match notes.len() {
                 1 => line::words(last, azolla_type),
                 count => format!("{count} notes were captured"),
             };
-            changes.push((last.at, words));
+            changes.push((last.at, Change::Words(words)));
         }
         if let Some(last) = nothing.last() {
             let words = match nothing.len() {
                 1 => line::words(last, azolla_type),
                 count => format!("{count} notes need nothing; azolla triage --all says why"),
             };
-            changes.push((last.at, words));
+            changes.push((last.at, Change::Words(words)));
         }
     }
     if changes.is_empty() {
@@ -139,7 +133,30 @@ pub(crate) fn changes(desks: &[Desk], lines_max: usize) -> Option<Changes> {
     let skipped = changes.len().saturating_sub(lines_max);
     let more = if contents(desks).any(|(_, content)| content.since.is_cut) { "more than " } else { "" };
     let earlier = (skipped > 0).then(|| format!("{more}{skipped} earlier"));
-    Some(Changes { looked, earlier, lines: changes.split_off(skipped) })
+    let lines = changes.split_off(skipped).into_iter().map(|(at, change)| (at, change.words()));
+    Some(Changes { looked, earlier, lines: lines.collect() })
+}
+
+/// Something that happened, put into words only where it is shown.
+enum Change<'a> {
+    Row(&'a Content, &'a JournalEntry),
+    Words(String),
+}
+
+impl Change<'_> {
+    fn words(self) -> String {
+        match self {
+            Self::Words(words) => words,
+            Self::Row(content, entry) => {
+                let id = line::objective_id(entry, content.azolla_type);
+                let words = line::words(entry, content.azolla_type);
+                match id.and_then(|id| content.title(&id)) {
+                    Some(title) => format!("{words} ({title})"),
+                    None => words,
+                }
+            }
+        }
+    }
 }
 
 fn contents(desks: &[Desk]) -> impl Iterator<Item = (&Desk, &Content)> {

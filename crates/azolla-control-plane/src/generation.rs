@@ -10,10 +10,13 @@ use azolla_protocol::{
     Allowance, AnswerForm, ContextSnapshot, Diazotroph, FailureKind, Generation, GenerationOutcome,
     GenerationRequest, JsonObject, RunnerStatus, Usage, Wait,
 };
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    repo::{Attempt, Candidate, Repository, RepositoryError, TakeError, Taken, edit_schema},
+    repo::{
+        Attempt, Attempted, Candidate, Repository, RepositoryError, TakeError, Taken, edit_schema, protected,
+    },
     snapshot::form::asked_for,
 };
 
@@ -23,8 +26,8 @@ pub const GRACE: Duration = Duration::from_secs(2);
 /// The step that takes long.
 const RUNNING: &str = "the worker is running";
 
-/// What is kept of an answer that did not become a commit.
-const ATTEMPTED_BYTES_MAX: usize = 1_000_000;
+/// Bytes of the names that are kept of a change of which only the beginning is.
+const PATHS_BYTES_MAX: usize = 200_000;
 
 /// Takes a step, how far it is, and how long it may take.
 pub type Show<'a> = dyn Fn(&str, Option<&str>, Option<Duration>) + Send + Sync + 'a;
@@ -117,10 +120,11 @@ impl Yield {
     }
 
     /// What came back does not apply (PF-6b).
-    fn refused(attempted: &str, reason: String) -> Self {
+    fn refused(attempted: &Attempted, reason: String) -> Self {
         Self {
             status: RunnerStatus::PatchApplyFailed,
-            content: storable(attempted, ATTEMPTED_BYTES_MAX),
+            content: storable(&attempted.text, Attempted::BYTES_MAX),
+            more: if attempted.is_cut { left_out(attempted) } else { JsonObject::new() },
             ..Self::failed(None, reason)
         }
     }
@@ -198,7 +202,7 @@ async fn take(work: Work<'_>, candidate: Candidate<'_>, said: &str) -> Result<Yi
     Ok(match work.repository.take(work.attempt, candidate).await {
         Ok(taken) => Yield::completed(work.attempt, taken, said),
         Err(TakeError::Refused { reason, attempted }) => match candidate {
-            Candidate::Text(text) => Yield::refused(text, reason),
+            Candidate::Text(text) => Yield::refused(&Attempted::of(text), reason),
             Candidate::Edits(_) => Yield::refused(&attempted, reason),
         },
         Err(TakeError::NoChange) => {
@@ -206,6 +210,21 @@ async fn take(work: Work<'_>, candidate: Candidate<'_>, said: &str) -> Result<Yi
         }
         Err(TakeError::Repository(error)) => return Err(error),
     })
+}
+
+/// What a bundle says about a change of which only the beginning is kept: that it is so, how many files it touches, and
+/// which, those that a reviewer looks at first before the others (T17).
+fn left_out(attempted: &Attempted) -> JsonObject {
+    let mut paths: Vec<&String> = attempted.paths.iter().collect();
+    paths.sort_by_key(|path| protected(path).is_none());
+    let mut bytes = 0;
+    let kept = paths.iter().take_while(|path| {
+        bytes += path.len();
+        bytes <= PATHS_BYTES_MAX
+    });
+    let kept: Vec<String> = kept.map(|path| storable(path, PATHS_BYTES_MAX)).collect();
+    let said = json!({"content_is_cut": true, "files": paths.len(), "paths": kept});
+    said.as_object().cloned().unwrap_or_default()
 }
 
 /// Text from outside as a store can keep it: bounded, and without NUL.

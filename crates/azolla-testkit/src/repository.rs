@@ -7,8 +7,8 @@ use std::{
 };
 
 use azolla_control_plane::repo::{
-    Attempt, Candidate, Description, Entry, Pick, Published, Repository, RepositoryError, TakeError, Taken,
-    Worktree,
+    Attempt, Attempted, Candidate, Description, Entry, Pick, Published, Repository, RepositoryError,
+    TakeError, Taken, Worktree,
 };
 use azolla_substrate::BoxFuture;
 
@@ -187,7 +187,7 @@ fn taken(attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
     }
     if text.starts_with(BROKEN_PATCH) {
         let reason = "src/lib.rs: the patch does not apply".to_owned();
-        return Err(TakeError::Refused { reason, attempted: String::new() });
+        return Err(TakeError::Refused { reason, attempted: Attempted::default() });
     }
     let identity = format!("{} {} {} {text}", attempt.base, attempt.work_order_id, attempt.created_at);
     Ok(Taken {

@@ -253,8 +253,8 @@ pub enum TakeError {
     Refused {
         /// Why, with the path.
         reason: String,
-        /// What edits in a worktree came to, as text, as far as it could be had; empty for a text.
-        attempted: String,
+        /// What edits in a worktree came to; empty for a text, which the caller has.
+        attempted: Attempted,
     },
     /// It changes nothing: GENERATION_FAILED, a reason of its own.
     #[error("the answer changes nothing")]
@@ -262,6 +262,29 @@ pub enum TakeError {
     /// The repository itself failed.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
+}
+
+/// A change that was refused, as far as it is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempted {
+    /// The beginning of it, as text.
+    pub text: String,
+    /// Whether there was more.
+    pub is_cut: bool,
+    /// Every path that it touches, where it is cut: what is left out is looked at first all the same (T17).
+    pub paths: Vec<String>,
+}
+
+impl Attempted {
+    /// The most bytes of the text.
+    pub(crate) const BYTES_MAX: usize = 1_000_000;
+
+    /// Keeps the beginning of an answer.
+    pub(crate) fn of(text: &str) -> Self {
+        let is_cut = text.len() > Self::BYTES_MAX;
+        let paths = if is_cut { paths_of(text) } else { Vec::new() };
+        Self { text: text[..text.floor_char_boundary(Self::BYTES_MAX)].to_owned(), is_cut, paths }
+    }
 }
 
 /// What can go wrong with a repository, split by what the caller does next.

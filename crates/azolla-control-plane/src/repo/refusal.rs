@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::TakeError;
+use super::{Attempted, TakeError};
 
 /// Why a patch is refused, and which path it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl fmt::Display for Refusal {
 
 impl From<Refusal> for TakeError {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused { reason: refusal.to_string(), attempted: String::new() }
+        Self::Refused { reason: refusal.to_string(), attempted: Attempted::default() }
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 use azolla_process::Capture;
 
 use super::{
-    Attempt, GitRepository, RepositoryError, TakeError, Taken, Worktree,
+    Attempt, Attempted, GitRepository, RepositoryError, TakeError, Taken, Worktree,
     git::{Call, unavailable},
     mirror::{ATTRIBUTES, EXCLUDE},
     refusal::{Refusal, visible},
@@ -21,8 +21,6 @@ use super::{
 
 /// Bytes of all names of changed files.
 const NAMES_BYTES: usize = 16 << 20;
-/// Bytes of refused edits that are kept.
-const ATTEMPTED_BYTES: usize = 1_000_000;
 /// Changed files together may have this many times the bytes of a patch: most of them is context.
 const TOTAL_FACTOR: u64 = 20;
 
@@ -65,25 +63,41 @@ impl GitRepository {
     }
 
     /// Returns edits that were refused, so that they are not lost with the worktree (PF-6b): a diff, cut where it gets
-    /// too long, and nothing where git cannot say.
-    async fn edits_as_text(&self, attempt: &Attempt, worktree: &Worktree) -> String {
-        let index = worktree.place.directory().join("index");
+    /// too long, and no text where git cannot say. What they touch is told whole wherever it can be listed.
+    async fn edits_as_text(&self, attempt: &Attempt, worktree: &Worktree) -> Attempted {
+        // The worktree's own index may have the edits in it already.
+        let Ok(index) = self.index_of(&attempt.base).await else { return Attempted::default() };
         let Changed { paths: changed, .. } =
-            self.changed_files(worktree.path(), &index).await.unwrap_or_default();
+            self.changed_files(worktree.path(), index.path()).await.unwrap_or_default();
+        let text = self.diff_of(worktree, &changed, index.path()).await;
+        let is_cut = match &text {
+            Some(text) => text.len() >= Attempted::BYTES_MAX,
+            None => !changed.is_empty(),
+        };
+        let mut paths: Vec<String> = Vec::new();
+        if is_cut {
+            paths.extend(changed.iter().map(|path| path.to_string_lossy().into_owned()));
+            paths.sort();
+            paths.dedup();
+        }
+        Attempted { text: text.unwrap_or_default(), is_cut, paths }
+    }
+
+    /// Returns the beginning of what changed, if git can say.
+    async fn diff_of(&self, worktree: &Worktree, changed: &[PathBuf], index: &Path) -> Option<String> {
         let sizes = changed.iter().filter_map(|path| fs::symlink_metadata(worktree.path().join(path)).ok());
         if sizes.map(|metadata| metadata.len()).sum::<u64>() > self.limits.bytes.saturating_mul(TOTAL_FACTOR)
         {
-            return String::new();
+            return None;
         }
-        let Ok(index) = self.index_of(&attempt.base).await else { return String::new() };
         let call = |arguments: &[&str]| {
-            Call::new(self.mirror.git_dir(), arguments).work_tree(worktree.path()).index(index.path())
+            Call::new(self.mirror.git_dir(), arguments).work_tree(worktree.path()).index(index)
         };
         // New files are in a diff once the index knows their names. What cannot be added is not in it.
         let _ = self.git.run(call(&["add", "--all", "--intent-to-add", "--ignore-errors"])).await;
         let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
-        let output = self.git.run(call(&diff).stdout(Capture::Head(ATTEMPTED_BYTES))).await;
-        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+        let output = self.git.run(call(&diff).stdout(Capture::Head(Attempted::BYTES_MAX))).await.ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     async fn commit_edits(&self, attempt: &Attempt, worktree: &Worktree) -> Result<Taken, TakeError> {

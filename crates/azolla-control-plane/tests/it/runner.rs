@@ -73,6 +73,24 @@ async fn pf6_a_patch_that_does_not_apply_is_kept_with_its_reason() {
     assert_eq!(world.repository.branch(&format!("azolla/{id}")), None);
 }
 
+/// PF-6b, T17: of one that is too long to be kept, the files are, those that run by themselves first.
+#[tokio::test]
+async fn pf6_t17_a_refused_patch_that_is_cut_names_every_file() {
+    let file = |path: &str, lines: usize| {
+        let text = "+a line that is long enough\n".repeat(lines);
+        format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n{text}")
+    };
+    let parts = [file("a.rs", 40_000), file("b.rs", 1), file(".github/workflows/ci.yml", 1)];
+    let world = answering(GenerationOutcome::Text(format!("{BROKEN_PATCH}\n{}", parts.concat()))).await;
+    let id = world.executed().await;
+    let bundle = bundle(&world, &id).await;
+    assert_eq!(bundle.metadata.runner_status, RunnerStatus::PatchApplyFailed);
+    assert!(bundle.content.len() <= 1_000_000 && !bundle.content.contains("ci.yml"));
+    let said = |key: &str| bundle.metadata.more[key].clone();
+    assert_eq!((said("content_is_cut"), said("files")), (true.into(), 3.into()));
+    assert_eq!(said("paths"), serde_json::json!([".github/workflows/ci.yml", "a.rs", "b.rs"]));
+}
+
 /// PF-6d: a provider that failed for good, and a change that is none.
 #[tokio::test]
 async fn pf6_a_failed_generation_has_empty_content_and_the_reason() {

@@ -429,8 +429,31 @@ async fn t3_pf6_refused_edits_are_kept_as_text() {
     let Err(TakeError::Refused { reason, attempted }) = taken else { panic!("not refused: {taken:?}") };
     assert!(reason.starts_with("leak: "), "{reason}");
     for part in ["+++ b/new.txt", "+kept", "+++ b/leak", "+/etc/passwd"] {
-        assert!(attempted.contains(part), "{part}: {attempted}");
+        assert!(attempted.text.contains(part), "{part}: {attempted:?}");
     }
+    assert!(!attempted.is_cut && attempted.paths.is_empty(), "all of it is there: {attempted:?}");
+}
+
+/// T17: of edits that are too many to be kept, those that run by themselves are named all the same.
+#[tokio::test]
+async fn t17_refused_edits_that_are_cut_name_every_path() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let worktree = repository.worktree(&attempt).await.unwrap();
+    let write = |name: &str, text: &str| {
+        let path = worktree.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("a.txt", &"a line that is long enough\n".repeat(50_000));
+    write("z/build.rs", "fn main() {}\n");
+    write("zz/Makefile", "all:\n");
+    std::os::unix::fs::symlink("/etc/passwd", worktree.path().join("zzz-leak")).unwrap();
+    let taken = repository.take(&attempt, Candidate::Edits(&worktree)).await;
+    let Err(TakeError::Refused { attempted, .. }) = taken else { panic!("not refused: {taken:?}") };
+    assert!(attempted.is_cut && !attempted.text.contains("build.rs"), "{}", attempted.text.len());
+    let names = ["a.txt", "z/build.rs", "zz/Makefile", "zzz-leak"];
+    assert_eq!(attempted.paths, names);
 }
 
 /// Makes nested directories from the innermost outwards, so that no path gets long.

@@ -2,7 +2,7 @@
 
 pub(crate) mod paths;
 
-use std::{path::Path, process::ExitCode};
+use std::{collections::HashSet, path::Path, process::ExitCode};
 
 use azolla_control_plane::repo::paths_of;
 use azolla_protocol::{
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     deployment::Deployment,
     failure::Failure,
+    ledger::number,
     screen::{self, BAD, FAINT, GOOD, PLAIN, Page, STRONG, duration, status},
 };
 
@@ -50,8 +51,53 @@ pub(crate) struct Reviewed {
     pub(crate) evidence: Option<GateEvidence>,
     /// How this run paused, which may be long over.
     pub(crate) pause: Option<PauseState>,
-    /// The paths that the change touches.
+    /// The paths that the change touches, also those of what is not kept of it.
     pub(crate) paths: Vec<String>,
+    /// What is not kept of the change, where that is so.
+    pub(crate) left_out: Option<LeftOut>,
+}
+
+/// A change that was refused and is too long: its beginning is kept, and which files there were.
+pub(crate) struct LeftOut {
+    /// How many files it touches.
+    pub(crate) files: usize,
+    /// Those of them that are not in the beginning, as far as they are known.
+    pub(crate) paths: Vec<String>,
+}
+
+impl LeftOut {
+    /// Returns what is left out of a bundle, and every path that is known, if something is left out.
+    fn of(bundle: &OutputBundle) -> Option<(Self, Vec<String>)> {
+        let said = |key: &str| bundle.metadata.more.get(key);
+        said("content_is_cut").filter(|is_cut| is_cut.as_bool() == Some(true))?;
+        let listed = said("paths").and_then(|paths| paths.as_array()).into_iter().flatten();
+        let all: Vec<String> = listed.filter_map(|path| path.as_str().map(str::to_owned)).collect();
+        let files = said("files").and_then(|files| files.as_u64()).and_then(|files| files.try_into().ok());
+        let kept: HashSet<String> = paths_of(&bundle.content).into_iter().collect();
+        let paths = all.iter().filter(|path| !kept.contains(*path)).cloned().collect();
+        Some((Self { files: files.unwrap_or(all.len()), paths }, all))
+    }
+
+    fn document(&self) -> serde_json::Value {
+        json!({"files": self.files, "paths": self.paths})
+    }
+
+    /// Returns it in a sentence.
+    pub(crate) fn words(&self, bundle: &OutputBundle) -> String {
+        let kept = number(bundle.content.len() as u64);
+        let not_here = match self.paths.len() {
+            0 => "and each is here at least in part".to_owned(),
+            count => format!("{count} of them not here at all"),
+        };
+        format!("The beginning alone was kept, {kept} bytes: it touches {} files, {not_here}.", self.files)
+    }
+}
+
+impl Reviewed {
+    /// Returns the command that shows all of it.
+    pub(crate) fn command(&self) -> String {
+        format!("azolla review run-{} --no-pager", self.bundle.metadata.work_order_id.body())
+    }
 }
 
 impl Review {
@@ -70,6 +116,7 @@ impl Review {
                 "gate_evidence": result.evidence,
                 "pause_state": result.pause,
                 "paths": result.paths,
+                "left_out": result.left_out.as_ref().map(LeftOut::document),
                 "protected_paths": protected,
             });
             screen::show_json("review", data)?;
@@ -114,9 +161,12 @@ pub(crate) async fn result(
             Some(run) => read.evidence_of(&run.run_id).await?,
             None => None,
         };
-        let paths = paths_of(&bundle.content);
+        let (left_out, paths) = match LeftOut::of(&bundle) {
+            Some((left_out, paths)) => (Some(left_out), paths),
+            None => (None, paths_of(&bundle.content)),
+        };
         let pause = read.pause_state(&format!("workorder:{id}")).await?;
-        return Ok(Some(Reviewed { bundle, run, evidence, pause, paths }));
+        return Ok(Some(Reviewed { bundle, run, evidence, pause, paths, left_out }));
     }
     Ok(None)
 }
@@ -144,17 +194,38 @@ fn page(found: &Found, result: &Reviewed) -> Page {
     if let Some(draft) = metadata("pr_description_draft").filter(|draft| !draft.trim().is_empty()) {
         page.heading("Text for a pull request").block("  ", PLAIN, draft);
     }
-    if result.bundle.content.is_empty() {
-        page.heading("There is no change.");
-    } else {
-        let files = match result.paths.len() {
-            1 => "one file".to_owned(),
-            files => format!("{files} files"),
-        };
-        page.heading(&format!("The change, in {files}")).diff(&result.bundle.content);
-    }
+    add_change(&mut page, result);
     add_answers(&mut page, found, result);
     page
+}
+
+fn add_change(page: &mut Page, result: &Reviewed) {
+    /// Names of files that are not in it; all are in the JSON document.
+    const NAMED_MAX: usize = 20;
+    let Some(left_out) = &result.left_out else {
+        if result.bundle.content.is_empty() {
+            page.heading("There is no change.");
+            return;
+        }
+        page.heading(&format!("The change, in {}", counted(result.paths.len())));
+        page.diff(&result.bundle.content);
+        return;
+    };
+    page.heading(&format!("The change, in {}, of which the beginning was kept", counted(left_out.files)));
+    page.diff(&result.bundle.content);
+    page.heading("Not kept").line(BAD, &format!("  {}", left_out.words(&result.bundle)));
+    for path in left_out.paths.iter().take(NAMED_MAX) {
+        page.line(PLAIN, &format!("  {path}"));
+    }
+    if left_out.paths.len() > NAMED_MAX {
+        let more = left_out.paths.len() - NAMED_MAX;
+        let run = format!("azolla review run-{} --json", result.bundle.metadata.work_order_id.body());
+        page.add(FAINT, &format!("  and {more} more: ")).command("", &run);
+    }
+}
+
+fn counted(files: usize) -> String {
+    if files == 1 { "one file".to_owned() } else { format!("{files} files") }
 }
 
 fn add_verdict(page: &mut Page, result: &Reviewed) {

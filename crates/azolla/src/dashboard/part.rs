@@ -36,13 +36,13 @@ pub(super) fn output(text: &str) -> Markup {
     html! { pre.output tabindex="0" { (plain_lines(text.trim_end())) } }
 }
 
-/// Shows the beginning of output that may be huge, and says so where it is cut.
-pub(super) fn beginning(text: &str) -> Markup {
+/// Shows the beginning of output that may be huge, and says so where it is cut, with the command that shows all of it.
+pub(super) fn beginning(text: &str, all: &str) -> Markup {
     const CHARS_MAX: usize = 40_000;
     let shown: String = text.chars().take(CHARS_MAX).collect();
     html! {
         (output(&shown))
-        @if shown.len() < text.trim_end().len() { p.faint { "The beginning alone is shown." } }
+        @if shown.len() < text.trim_end().len() { p.faint { "The beginning alone is shown. All of it: " (command(all)) } }
     }
 }
 

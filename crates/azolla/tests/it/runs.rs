@@ -237,6 +237,30 @@ fn t17_review_names_what_runs_by_itself_first() {
     assert!(first.is_some_and(|at| at < page.find("Done when").unwrap()), "{page}");
 }
 
+/// Of a change that was refused and is too long to be kept, what runs by itself is named first all the same.
+#[test]
+fn t17_review_names_what_is_left_out_of_a_change() {
+    let world = World::with_worker(
+        "cat > /dev/null; seq 1 200000 > a.txt; mkdir -p z; echo all: > z/Makefile; ln -s /etc/passwd zz\n",
+    );
+    world.configure("[limits]\nattempts_max = 1");
+    let id = world.approved("Change CI");
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 5);
+    let reviewed = review(&world, &id);
+    let content = reviewed["output_bundle"]["content"].as_str().unwrap();
+    assert!(content.len() <= 1_000_000 && !content.contains("Makefile"), "{} bytes are kept", content.len());
+    let left_out = serde_json::json!(["z/Makefile", "zz"]);
+    assert_eq!(reviewed["left_out"], serde_json::json!({"files": 3, "paths": left_out}));
+    assert_eq!(reviewed["protected_paths"][0]["path"], "z/Makefile");
+    let page = world.azolla(&["review", &id]).ok();
+    assert!(
+        page.contains("Look at these first\n  z/Makefile  runs when it is built\n"),
+        "{}",
+        &page[..2_000]
+    );
+    assert!(page.contains("it touches 3 files, 2 of them not here at all."), "what is missing is said");
+}
+
 #[test]
 fn w5_two_runs_at_once_yield_one_result() {
     let world = World::with_worker(TWO_FILES);

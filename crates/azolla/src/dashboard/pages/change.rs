@@ -63,11 +63,11 @@ impl Room {
     }
 }
 
-/// Shows a change. `path` is that of the page, for links to a part of it.
-pub(super) fn view(content: &str, path: &str, part: Part) -> Markup {
+/// Shows a change. `path` is that of the page, for links to a part of it, and `all` the command that shows all of it.
+pub(super) fn view(content: &str, path: &str, part: Part, all: &str) -> Markup {
     let files = diff::read(content);
     if files.is_empty() {
-        return html! { @if content.trim().is_empty() { p { "There is no change." } } @else { (part::beginning(content)) } };
+        return html! { @if content.trim().is_empty() { p { "There is no change." } } @else { (part::beginning(content, all)) } };
     }
     let names: Vec<String> = files.iter().map(|file| file.path().to_owned()).collect();
     // There may be as many of them as there are files: each is looked up, never searched for.
@@ -82,12 +82,13 @@ pub(super) fn view(content: &str, path: &str, part: Part) -> Markup {
     let mut shown: Vec<(usize, Markup)> = Vec::new();
     for (number, file) in asked.take(FILES_MAX) {
         if file.lines() == 0 || (room.lines > 0 && room.bytes > LINE_CHARS_MAX) {
-            shown.push((*number, file_view(*number, file, why(file), path, part, &mut room)));
+            let about = About { number: *number, why: why(file), path, part, all };
+            shown.push((*number, file_view(&about, file, &mut room)));
         }
     }
     let is_here = |number: usize| shown.iter().any(|(here, _)| *here == number);
     html! {
-        (list(&order, path, &why, &is_here))
+        (list(&order, path, &why, &is_here, all))
         @if let Part::File(number) = part {
             p { "One file of " (part::counted(files.len(), "file", "files")) ". " a href={ (path) "#change" } { "Show the whole change" } }
             @if number > files.len() { p { "The change has no file with this number." } }
@@ -105,6 +106,7 @@ fn list(
     path: &str,
     why: &dyn Fn(&FileDiff<'_>) -> Option<&'static str>,
     is_here: &dyn Fn(usize) -> bool,
+    all: &str,
 ) -> Markup {
     let (added, removed): (usize, usize) =
         (order.iter().map(|(_, file)| file.added).sum(), order.iter().map(|(_, file)| file.removed).sum());
@@ -120,7 +122,7 @@ fn list(
                         @if let Some(why) = why(file) { span.first-look { (why) } }
                     }
                 }
-                @if order.len() > FILES_MAX { li.faint { "and " (order.len() - FILES_MAX) " more" } }
+                @if order.len() > FILES_MAX { li.faint { "and " (order.len() - FILES_MAX) " more: " (part::command(all)) } }
             }
         }
     }
@@ -130,14 +132,18 @@ fn counts(added: usize, removed: usize) -> Markup {
     html! { span.counts { span.plus { "+" (added) } " " span.minus { "−" (removed) } } }
 }
 
-fn file_view(
+/// What is said about a file, and where.
+struct About<'a> {
     number: usize,
-    file: &FileDiff<'_>,
+    /// Why it is looked at first, if it is.
     why: Option<&'static str>,
-    path: &str,
+    path: &'a str,
     part: Part,
-    room: &mut Room,
-) -> Markup {
+    all: &'a str,
+}
+
+fn file_view(about: &About<'_>, file: &FileDiff<'_>, room: &mut Room) -> Markup {
+    let About { number, why, path, part, all } = *about;
     let most = if part == Part::Beginning { FILE_LINES_MAX.min(room.lines) } else { room.lines };
     let mut left = most;
     let mut shown = Vec::new();
@@ -181,7 +187,7 @@ fn file_view(
                     p.rest {
                         @match part {
                             Part::Beginning => a href={ (path) "?file=" (number) "#change" } { "Show " (part::counted(rest, "more line", "more lines")) },
-                            Part::File(_) => { (part::counted(rest, "more line is", "more lines are")) " not shown here: " (part::command("azolla review --no-pager")) },
+                            Part::File(_) => { (part::counted(rest, "more line is", "more lines are")) " not shown here: " (part::command(all)) },
                         }
                     }
                 }

@@ -140,7 +140,10 @@ pub(super) fn change(result: &Reviewed, path: &str, part: Part) -> Markup {
         section #change aria-labelledby="change-title" {
             h2 #change-title { "Change" }
             (look_first(&result.paths))
-            (change::view(&result.bundle.content, path, part))
+            @if let Some(left_out) = &result.left_out {
+                p.remark { (left_out.words(&result.bundle)) " All that was kept: " (part::command(&result.command())) }
+            }
+            (change::view(&result.bundle.content, path, part, &result.command()))
         }
         @if let Some(draft) = draft.filter(|draft| !draft.trim().is_empty()) {
             section { details { summary { h2 { "Text for a pull request" } } (part::text(draft)) } }

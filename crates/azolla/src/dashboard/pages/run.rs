@@ -83,7 +83,7 @@ pub(super) fn view(page: &Page) -> Markup {
         div data-live="run" {
             section { h2 { "How it came about" } (chain(page)) }
             @if let Some(found) = &page.result {
-                @if is_standing { section #change { h2 { "Output" } (part::beginning(&found.bundle.content)) @if !found.bundle.notes.trim().is_empty() { (part::text(&found.bundle.notes)) } } }
+                @if is_standing { section #change { h2 { "Output" } (part::beginning(&found.bundle.content, &found.command())) @if !found.bundle.notes.trim().is_empty() { (part::text(&found.bundle.notes)) } } }
                 @else {
                     (result::evidence(&asked.acceptance_criteria, found))
                     (result::change(found, &part::run_path(&objective.azolla_id, &page.run_id), page.part))

@@ -14,7 +14,7 @@ use crate::{
     acts::{Act, Done, Lead, Listed},
     cli::{
         explain::{Cycle, origin::Origin},
-        review::Reviewed,
+        review::{LeftOut, Reviewed},
     },
     dashboard::{
         PageError, Shown,
@@ -28,6 +28,9 @@ use crate::{
 const ATTACKS: &str = include_str!("tests/attacks.txt");
 /// One that would not.
 const HARMLESS: &str = "a harmless text";
+
+/// What shows all of a change.
+const ALL: &str = "azolla review run-a-1 --no-pager";
 
 const AT: &str = "2026-11-16T10:00:00.000Z";
 
@@ -99,6 +102,7 @@ fn reviewed(said: &str) -> Reviewed {
         evidence: Some(evidence(said)),
         pause: Some(a_pause(&format!("Fetch the branch by hand {said}"))),
         paths: vec![format!(".github/{said}"), said.to_owned()],
+        left_out: Some(LeftOut { files: 3, paths: vec![said.to_owned()] }),
     }
 }
 
@@ -398,20 +402,20 @@ fn a_huge_change_is_a_small_page() {
             &"+let some_value = compute(another_value, 12345); // as long as lines are\n".repeat(200),
         );
     }
-    let page = change::view(&content, "/objectives/az-app/obj-a", change::Part::Beginning).into_string();
+    let page = change::view(&content, "/objectives/az-app/obj-a", change::Part::Beginning, ALL).into_string();
     assert!(page.len() < 100 * 1024, "{} bytes", page.len());
     assert!(page.contains("href=\"/objectives/az-app/obj-a?file=30#change\""));
     assert!(page.contains("500 files"));
-    let alone = change::view(&content, "/x", change::Part::File(3)).into_string();
+    let alone = change::view(&content, "/x", change::Part::File(3), ALL).into_string();
     assert_eq!(alone.matches("<tr class=\"add\"").count(), 200);
     // One line of a megabyte is cut, and says so.
     let long = format!("diff --git a/f b/f\n@@ -0,0 +1 @@\n+{}\n", "x".repeat(1 << 20));
-    let page = change::view(&long, "/x", change::Part::Beginning).into_string();
+    let page = change::view(&long, "/x", change::Part::Beginning, ALL).into_string();
     assert!(page.len() < 10 * 1024 && page.contains("cut"), "{} bytes", page.len());
     // So are two that took each other's place, and neither is compared with the other.
     let half = "a,".repeat(1 << 18);
     let long = format!("diff --git a/f b/f\n@@ -1 +1 @@\n-{half}b,{half}\n+{half}c,{half}\n");
-    let page = change::view(&long, "/x", change::Part::File(1)).into_string();
+    let page = change::view(&long, "/x", change::Part::File(1), ALL).into_string();
     assert!(page.len() < 10 * 1024 && !page.contains("<mark>"), "{} bytes", page.len());
 }
 
@@ -426,7 +430,7 @@ fn a_store_that_is_away_is_told_in_plain_words() {
 /// What is no change that can be taken apart is shown too, but not all of a megabyte.
 #[test]
 fn what_is_no_diff_is_shown_by_its_beginning() {
-    let page = |content: &str| change::view(content, "/x", change::Part::Beginning).into_string();
+    let page = |content: &str| change::view(content, "/x", change::Part::Beginning, ALL).into_string();
     let huge = page(&"no diff\n".repeat(1 << 17));
     assert!(
         huge.len() < 100 * 1024 && huge.contains("The beginning alone is shown."),
@@ -442,7 +446,7 @@ fn what_is_no_diff_is_shown_by_its_beginning() {
 fn t17_protected_paths_come_first() {
     let file = |path: &str| format!("diff --git a/{path} b/{path}\n@@ -1 +1 @@\n-a\n+b\n");
     let content = [file("a.rs"), file(".github/workflows/ci.yml"), file("b.rs")].concat();
-    let page = change::view(&content, "/x", change::Part::Beginning).into_string();
+    let page = change::view(&content, "/x", change::Part::Beginning, ALL).into_string();
     let place = |path: &str| page.find(&format!(">{path}<")).unwrap();
     assert!(place(".github/workflows/ci.yml") < place("a.rs") && place("a.rs") < place("b.rs"));
     assert!(page.contains("runs in CI"));

@@ -19,6 +19,7 @@ mod captures;
 mod client;
 mod next;
 mod requests;
+mod seen;
 mod standing;
 
 pub use self::{
@@ -26,6 +27,7 @@ pub use self::{
     candidates::{CandidateRef, Promotion},
     client::Client,
     requests::Requested,
+    seen::AsSeen,
 };
 
 /// How often a step is built again after somebody else's commit came in between (S-3).
@@ -144,17 +146,6 @@ impl Operator<'_> {
     /// (S-3, S-l); an edit that changes nothing writes nothing.
     pub async fn edit(&self, id: &ObjectiveId, changes: Changes) -> Result<Objective, OperatorError> {
         self.change(id, |was, by| next::edit(&was.objective, &changes, by)).await
-    }
-
-    /// Changes an objective as it was seen: one that was written since stays as it is. For a caller who had it on a
-    /// screen while somebody else could change it.
-    pub async fn edit_seen(
-        &self,
-        id: &ObjectiveId,
-        version: u64,
-        changes: Changes,
-    ) -> Result<Objective, OperatorError> {
-        self.change(id, |was, by| next::edit_seen(was, version, &changes, by)).await
     }
 
     /// Approves an objective: it is scheduled from here on (S-b).

@@ -80,13 +80,14 @@ pub(super) fn create(
     Ok(objective)
 }
 
-/// S-3: what was written since it was seen is not written over.
-pub(super) fn edit_seen(was: &StoredObjective, version: u64, changes: &Changes, by: &By<'_>) -> Next {
-    let id = &was.objective.objective_id;
+/// S-3: of what was written since it was seen, nobody knows that it is what was meant. What the state does not allow is
+/// said first: that stays so whatever was seen.
+pub(super) fn as_seen(was: &StoredObjective, version: u64, next: Next) -> Next {
+    let (next, id) = (next?, &was.objective.objective_id);
     if was.version != version {
         return refused(format!("objective {id} was changed meanwhile"), Some(command("show", id)));
     }
-    edit(&was.objective, changes, by)
+    Ok(next)
 }
 
 /// S-3 and S-l: what was approved stays as it is, or goes through NEW again.

@@ -487,6 +487,29 @@ fn sb_what_was_blocked_before_approval_is_approved_by_unblocking_it() {
     );
 }
 
+/// S-3: whoever had another version on a screen approves nothing of this one; what its state says comes first.
+#[test]
+fn s3_what_was_written_since_it_was_seen_is_neither_changed_nor_let_run() {
+    let text = "objective obj-7 was changed meanwhile\nhint: azolla objective show obj-7";
+    let new = stored(at(ObjectiveStatus::New));
+    let stuck = stored(blocked(&[blocker("blk-7-1", false)]));
+    let other = Changes { title: Some("Other".into()), ..Changes::default() };
+    type Step<'a> = &'a dyn Fn(&Objective) -> Result<Change, OperatorError>;
+    let steps: [(&StoredObjective, Step<'_>); 4] = [
+        (&new, &|was| edit(was, &other, &by())),
+        (&new, &|was| approve(was, &by())),
+        (&stuck, &|was| unblock(was, None, &by())),
+        (&stuck, &|was| retry(was, None, &by())),
+    ];
+    for (was, step) in steps {
+        assert_eq!(refusal(as_seen(was, 2, step(&was.objective))), text);
+        assert!(as_seen(was, 3, step(&was.objective)).is_ok());
+    }
+    let running = stored(at(ObjectiveStatus::InProgress));
+    let text = refusal(as_seen(&running, 2, approve(&running.objective, &by())));
+    assert!(text.starts_with("objective obj-7 is IN_PROGRESS; approve needs NEW"), "{text}");
+}
+
 #[test]
 fn sb_an_edit_while_blocked_is_approved_again_by_the_retry() {
     let was = blocked(&[blocker("blk-7-1", false)]);

@@ -49,8 +49,18 @@ pub(crate) struct Edits {
     pub(crate) importance: Option<u8>,
     /// 0 to 4, 0 first.
     pub(crate) urgency: Option<u8>,
-    /// The version that was seen, if it was on a screen meanwhile: no other one is changed.
-    pub(crate) seen: Option<u64>,
+    /// Which version is changed.
+    pub(crate) seen: Seen,
+}
+
+/// Which version of an objective a step is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// The one that is stored.
+    #[default]
+    Latest,
+    /// The one that was on a page: nothing is done to any other.
+    Version(u64),
 }
 
 impl Edits {
@@ -113,8 +123,8 @@ impl Acts {
         let (id, was) = (found.id(), &found.stored.objective);
         let after = self
             .on(found, async |operator| match edits.seen {
-                Some(version) => operator.edit_seen(id, version, changes).await,
-                None => operator.edit(id, changes).await,
+                Seen::Version(version) => operator.as_seen(version).edit(id, changes).await,
+                Seen::Latest => operator.edit(id, changes).await,
             })
             .await?;
         let done = match (was.status, after.status) {
@@ -128,8 +138,13 @@ impl Acts {
     }
 
     /// Lets an objective run (S-b).
-    pub(crate) async fn approve(&self, found: &Found) -> anyhow::Result<Done> {
-        self.on(found, async |operator| operator.approve(found.id()).await).await?;
+    pub(crate) async fn approve(&self, found: &Found, seen: Seen) -> anyhow::Result<Done> {
+        let id = found.id();
+        let approve = self.on(found, async |operator| match seen {
+            Seen::Version(version) => operator.as_seen(version).approve(id).await,
+            Seen::Latest => operator.approve(id).await,
+        });
+        approve.await?;
         Ok(Done::new(format!("{} is approved", found.id())).next(RUN))
     }
 
@@ -148,9 +163,18 @@ impl Acts {
     }
 
     /// Resolves one blocker, or all of them (S-h).
-    pub(crate) async fn unblock(&self, found: &Found, blocker: Option<&BlockerId>) -> anyhow::Result<Done> {
+    pub(crate) async fn unblock(
+        &self,
+        found: &Found,
+        seen: Seen,
+        blocker: Option<&BlockerId>,
+    ) -> anyhow::Result<Done> {
         let id = found.id();
-        let after = self.on(found, async |operator| operator.unblock(id, blocker).await).await?;
+        let unblock = self.on(found, async |operator| match seen {
+            Seen::Version(version) => operator.as_seen(version).unblock(id, blocker).await,
+            Seen::Latest => operator.unblock(id, blocker).await,
+        });
+        let after = unblock.await?;
         Ok(match after.blocked_on.iter().filter(|blocker| !blocker.resolved).count() {
             0 => Done::new(format!("{id} goes on")).next(RUN),
             1 => Done::new(format!("{id} is still held up by one blocker"))
@@ -161,12 +185,22 @@ impl Acts {
     }
 
     /// Runs a BLOCKED objective once more (S-h).
-    pub(crate) async fn retry(&self, found: &Found, budget_ms: Option<u64>) -> anyhow::Result<Done> {
+    pub(crate) async fn retry(
+        &self,
+        found: &Found,
+        seen: Seen,
+        budget_ms: Option<u64>,
+    ) -> anyhow::Result<Done> {
         if let Some(budget_ms) = budget_ms {
             limits::BUDGET_PATCH_MS.check(budget_ms).map_err(|error| Failure::usage(error.to_string()))?;
         }
-        self.on(found, async |operator| operator.retry(found.id(), budget_ms).await).await?;
-        let done = Done::new(format!("{} runs again", found.id())).next(RUN);
+        let id = found.id();
+        let retry = self.on(found, async |operator| match seen {
+            Seen::Version(version) => operator.as_seen(version).retry(id, budget_ms).await,
+            Seen::Latest => operator.retry(id, budget_ms).await,
+        });
+        retry.await?;
+        let done = Done::new(format!("{id} runs again")).next(RUN);
         Ok(Done { remarks: differences(found), ..done })
     }
 

@@ -19,7 +19,7 @@ use super::{
     session::{self, is_from_here},
 };
 use crate::{
-    acts::{self, Act, Acts, CANCELLED, Created, Done, Edits, Found, FoundCandidate, Until},
+    acts::{self, Act, Acts, CANCELLED, Created, Done, Edits, Found, FoundCandidate, Seen, Until},
     failure::{Code, Failure, Words, in_words},
     http::App,
 };
@@ -32,6 +32,8 @@ pub(super) enum Answer {
     Failed(Words),
     /// It was not: what is stored is another version than the one that was on the page.
     Outdated(Words, u64),
+    /// Nor was it for that reason, and what it would let happen was never on a page.
+    Unread(Words),
 }
 
 impl Answer {
@@ -76,8 +78,12 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
     let taken = async move {
         match acted(&taking, act, &given).await {
             Ok(done) => Answer::Done(done),
-            Err(error) => match outdated(&taking.acts, act, &given).await {
-                Some((listing, version)) => Answer::Outdated(Words { listing, ..in_words(&error) }, version),
+            Err(error) => match outdated(&taking.acts, &given).await {
+                Some(found) if act == Act::Edit => {
+                    let listing = differences(&found, &given);
+                    Answer::Outdated(Words { listing, ..in_words(&error) }, found.stored.version)
+                }
+                Some(_) => Answer::Unread(in_words(&error)),
                 None => Answer::Failed(in_words(&error)),
             },
         }
@@ -91,6 +97,7 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
             response
         }
         Answer::Failed(words) => again::refused(&app, &session, act, &fields, words),
+        Answer::Unread(words) => again::look_first(&app, &session, act, &fields, words),
         // Sent once more, it is about what is shown now.
         Answer::Outdated(words, version) => {
             let fields = fields.with("version", &version.to_string());
@@ -162,18 +169,19 @@ async fn acted(app: &App, act: Act, fields: &Fields) -> anyhow::Result<Done> {
             };
             acts.snooze(maybe(fields, "azolla")?.as_ref(), &needed(fields, "objective")?, until).await
         }
-        Act::Approve => acts.approve(&objective().await?).await,
+        Act::Approve => acts.approve(&objective().await?, as_seen(fields)?).await,
         Act::Withdraw => acts.withdraw(&objective().await?).await,
         // Of a result that is on a page, its run is known: what is confirmed or sent back is what was seen.
         Act::Confirm => acts.confirm(&objective().await?, Some(&needed(fields, "run")?)).await,
         Act::Reject => {
             acts.reject(&objective().await?, Some(&needed(fields, "run")?), text("feedback")).await
         }
-        Act::Retry => acts.retry(&objective().await?, maybe(fields, "budget_ms")?).await,
+        Act::Retry => acts.retry(&objective().await?, as_seen(fields)?, maybe(fields, "budget_ms")?).await,
         Act::Cancel => acts.cancel(&objective().await?, fields.given("reason").unwrap_or(CANCELLED)).await,
         Act::Archive => acts.archive(&objective().await?).await,
         Act::Unarchive => acts.unarchive(&objective().await?).await,
-        Act::Unblock => acts.unblock(&objective().await?, maybe(fields, "blocker")?.as_ref()).await,
+        // Everything that it waits for is on the page.
+        Act::Unblock => acts.unblock(&objective().await?, as_seen(fields)?, None).await,
         Act::Block => {
             let kind = maybe(fields, "kind")?.unwrap_or(BlockerKind::UserInput);
             acts.block(&objective().await?, text("reason"), kind).await
@@ -230,22 +238,28 @@ fn edits(found: &Found, fields: &Fields) -> Result<Edits, Failure> {
         // One of them is always given, so that a form in which nothing was changed is answered in these words.
         importance: Some(level(fields, "importance")?.unwrap_or(was.importance)),
         urgency: level(fields, "urgency")?,
-        // Of what is on a page, the version is known: nobody else's words are written over.
-        seen: Some(needed(fields, "version")?),
+        seen: as_seen(fields)?,
     })
 }
 
-/// Returns what an objective says now and the form says otherwise, with its version, if that is not the one that was on
-/// the page.
-async fn outdated(acts: &Acts, act: Act, fields: &Fields) -> Option<(Vec<String>, u64)> {
-    if act != Act::Edit {
-        return None;
-    }
+/// Returns the version that was on the page, which is always known there: what somebody else wrote since is neither
+/// written over nor approved unread.
+fn as_seen(fields: &Fields) -> Result<Seen, Failure> {
+    Ok(Seen::Version(needed(fields, "version")?))
+}
+
+/// Returns what is stored, if that is not the version that was on the page.
+async fn outdated(acts: &Acts, fields: &Fields) -> Option<Found> {
     let (azolla, id) = (needed(fields, "azolla").ok()?, needed(fields, "objective").ok()?);
     let seen: u64 = needed(fields, "version").ok()?;
     let found = acts.objective(&azolla, &id).await.ok()?;
-    let (was, version) = (&found.stored.objective, found.stored.version);
-    let now = edits(&found, fields).ok().filter(|_| version != seen)?;
+    (found.stored.version != seen).then_some(found)
+}
+
+/// Returns what an objective says now and the form of an edit says otherwise.
+fn differences(found: &Found, fields: &Fields) -> Vec<String> {
+    let was = &found.stored.objective;
+    let Ok(now) = edits(found, fields) else { return Vec::new() };
     let base = was.metadata.get("base_branch").and_then(|base| base.as_str()).unwrap_or_default();
     let differs = |level: Option<u8>, was: u8| level.is_some_and(|level| level != was);
     let differences = [
@@ -256,7 +270,7 @@ async fn outdated(acts: &Acts, act: Act, fields: &Fields) -> Option<(Vec<String>
         (differs(now.urgency, was.urgency), "the urgency", was.urgency.to_string()),
     ];
     let listing = differences.into_iter().filter(|(differs, ..)| *differs);
-    Some((listing.map(|(_, what, is)| format!("{what} is now: {is}")).collect(), version))
+    listing.map(|(_, what, is)| format!("{what} is now: {is}")).collect()
 }
 
 /// Returns a text with its lines ended as a form has them.

@@ -46,11 +46,34 @@ enum Kind {
 
 /// Says why something was not done, in the words of the command line, with the form as it was filled in.
 pub(super) fn refused(app: &App, session: &Session, act: Act, fields: &Fields, words: &Words) -> Response {
+    let is_away = act::status(words.code) == StatusCode::SERVICE_UNAVAILABLE;
+    let after = html! {
+        // What its state does not allow is not allowed the second time either, but for what can be said otherwise.
+        @if has_typed(fields) || is_away { (same(session, act, fields)) }
+        p { a href=(path_of_ours(fields.get("back"))) { "Back to the page" } }
+    };
+    not_done(app, session, act, fields, words, after)
+}
+
+/// Says why something was not done that is about another version than the one that was on the page: it is looked at
+/// before it is asked for again, so no form is here.
+pub(super) fn look_first(app: &App, session: &Session, act: Act, fields: &Fields, words: &Words) -> Response {
+    let after = html! { p { a.button href=(path_of_ours(fields.get("back"))) { "See it as it is now" } } };
+    not_done(app, session, act, fields, words, after)
+}
+
+fn not_done(
+    app: &App,
+    session: &Session,
+    act: Act,
+    fields: &Fields,
+    words: &Words,
+    after: Markup,
+) -> Response {
     let status = act::status(words.code);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         app.log_failure(&format!("{}: {}", act.name(), words.text));
     }
-    let back = path_of_ours(fields.get("back"));
     let main = html! {
         h1 tabindex="-1" { "That was not done" }
         p.remark role="alert" { (part::words(&words.text)) }
@@ -58,11 +81,9 @@ pub(super) fn refused(app: &App, session: &Session, act: Act, fields: &Fields, w
             ul { @for line in &words.listing { li { (part::words(line)) } } }
         }
         @if let Some(hint) = &words.hint { p { "What helps: " (part::command(hint)) } }
-        // What its state does not allow is not allowed the second time either, but for what can be said otherwise.
-        @if has_typed(fields) || status == StatusCode::SERVICE_UNAVAILABLE { (same(session, act, fields)) }
-        p { a href=(back) { "Back to the page" } }
+        (after)
     };
-    in_frame(session, status, back, shown("Not done", main))
+    in_frame(session, status, path_of_ours(fields.get("back")), shown("Not done", main))
 }
 
 /// Says that the session is over, and asks to log in; what was typed comes back then.

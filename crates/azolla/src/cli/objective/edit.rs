@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Target;
 use crate::{
-    acts::{self, Edits},
+    acts::{self, Edits, Seen},
     cli::{tell, text::given},
 };
 
@@ -54,7 +54,7 @@ impl Edit {
             repo: self.repo,
             importance: self.importance,
             urgency: self.urgency,
-            seen: None,
+            seen: Seen::Latest,
         };
         tell(&acts.edit(&found, edits).await?)
     }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Target;
 use crate::{
-    acts::CANCELLED,
+    acts::{CANCELLED, Seen},
     cli::{tell, text::given},
 };
 
@@ -22,7 +22,7 @@ pub(super) struct Approve {
 impl Approve {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
         let (acts, found) = self.target.find(home).await?;
-        tell(&acts.approve(&found).await?)
+        tell(&acts.approve(&found, Seen::Latest).await?)
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Unblock {
 impl Unblock {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
         let (acts, found) = self.target.find(home).await?;
-        tell(&acts.unblock(&found, self.blocker.as_ref()).await?)
+        tell(&acts.unblock(&found, Seen::Latest, self.blocker.as_ref()).await?)
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) struct Retry {
 impl Retry {
     pub(super) async fn run(self, home: Option<&Path>) -> anyhow::Result<()> {
         let (acts, found) = self.target.find(home).await?;
-        tell(&acts.retry(&found, self.budget_ms).await?)
+        tell(&acts.retry(&found, Seen::Latest, self.budget_ms).await?)
     }
 }
 

@@ -53,7 +53,7 @@ fn an_objective_goes_from_new_to_confirmed_by_forms() {
     };
     let done = |act: &str, more: &[(&'static str, &'static str)]| {
         let mut fields = on(more);
-        if act == "edit" {
+        if ["edit", "approve", "unblock"].contains(&act) {
             fields.push(("version", operator.version("az-app", &id)));
         }
         operator.done(act, &fields.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
@@ -120,7 +120,8 @@ fn an_objective_goes_from_new_to_confirmed_by_forms() {
         ("unblock", vec!["objective", "unblock"]),
     ] {
         let command = [&command[..], &[&*id]].concat();
-        assert_eq!(operator.refused(act, 409, &seen[..2]), told(&world, 4, &command), "{act}");
+        let form = [seen[0], seen[1], ("version", "1")];
+        assert_eq!(operator.refused(act, 409, &form), told(&world, 4, &command), "{act}");
     }
     assert_eq!(world.azolla(&["verify", "--json"]).json("findings"), json!([]));
 }
@@ -134,7 +135,9 @@ fn what_failed_is_tried_again_archived_and_brought_back_by_forms() {
     let operator = Visitor::operator(&world, &server);
     let own = [("azolla", "az-app"), ("objective", &*id)];
     assert_eq!(status(&world, &id), "BLOCKED");
-    let budget = |ms: &'static str| [own[0], own[1], ("budget_ms", ms)];
+    let version = operator.version("az-app", &id);
+    let seen = ("version", &*version);
+    let budget = |ms: &'static str| [own[0], own[1], seen, ("budget_ms", ms)];
     assert_eq!(
         operator.refused("retry", 400, &budget("0")),
         told(&world, 2, &["objective", "retry", &id, "--budget-ms", "0"])
@@ -150,7 +153,10 @@ fn what_failed_is_tried_again_archived_and_brought_back_by_forms() {
         operator.done("archive", &own),
         format!("{id} is archived; to bring it back: azolla objective unarchive {id}")
     );
-    assert_eq!(operator.refused("approve", 409, &own), told(&world, 4, &["objective", "approve", &id]));
+    assert_eq!(
+        operator.refused("approve", 409, &[own[0], own[1], seen]),
+        told(&world, 4, &["objective", "approve", &id])
+    );
     assert_eq!(operator.done("unarchive", &own), format!("{id} is back"));
     assert_eq!(operator.refused("unarchive", 409, &own), told(&world, 4, &["objective", "unarchive", &id]));
     let days = [own[0], own[1], ("days", "14")];
@@ -214,6 +220,9 @@ fn what_a_value_has_to_be_is_said_in_the_same_words() {
         "urgency: 9 is not in 0..=4\n"
     );
     assert_eq!(operator.refused("edit", 400, &[own[0], own[1], ("title", "Other")]), "version is needed\n");
+    for act in ["approve", "retry", "unblock"] {
+        assert_eq!(operator.refused(act, 400, &own), "version is needed\n", "{act}");
+    }
     assert_eq!(
         operator.refused("block", 400, &[own[0], own[1], ("reason", " ")]),
         told(&world, 2, &["objective", "block", &id, "--reason", " "])

@@ -284,6 +284,47 @@ fn s3_an_edit_of_a_page_that_is_out_of_date_writes_over_nothing() {
     assert_eq!(stored()["title"], "Round up");
 }
 
+/// What nobody has read is not let run by a page that shows what was there before; whoever looks again can.
+#[test]
+fn s3_sb_sh_a_page_that_is_out_of_date_lets_nothing_run_that_was_not_on_it() {
+    let world = World::with_worker("true");
+    let id = world.objective("Round half up", "it rounds");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let page = format!("/objectives/az-app/{id}");
+    let stored = || world.azolla(&["objective", "show", &id, "--json"]).json("objective");
+    let own = [("azolla", "az-app"), ("objective", &*id), ("back", &*page)];
+    let changed = |criteria: &str| {
+        let version = operator.version("az-app", &id);
+        world.azolla(&["objective", "edit", &id, "--criteria", criteria]).ok();
+        version
+    };
+    let refused = |act: &str, version: &str| {
+        let looked = operator.get(&page).body;
+        let (csrf, once) = (value_of(&looked, "csrf"), value_of(&looked, "once"));
+        let form = [("csrf", &*csrf), ("once", &*once), ("act", act), ("version", version)];
+        let reply = operator.post("/act", &[&form[..], &own].concat());
+        assert_eq!(reply.status, 409, "{act}: {}", reply.body);
+        assert!(words(&reply.body).starts_with(&format!("objective {id} was changed meanwhile\n")), "{act}");
+        assert!(reply.body.contains(&format!("href=\"{page}\">See it as it is now</a>")), "{}", reply.body);
+        assert!(!reply.body.contains("name=\"version\""), "it is looked at first: {}", reply.body);
+    };
+    let done = |act: &str| {
+        let version = operator.version("az-app", &id);
+        operator.done(act, &[own[0], own[1], ("version", &version)]);
+    };
+    refused("approve", &changed("it rounds, and publishes every key"));
+    assert_eq!(stored()["status"], "NEW");
+    done("approve");
+    assert_eq!(stored()["status"], "TODO");
+    // Going on is an approval too, of what was blocked before it had one or was changed since.
+    world.azolla(&["objective", "block", &id, "--reason", "waits for Kim"]).ok();
+    refused("unblock", &changed("it rounds, and removes everything"));
+    assert_eq!(stored()["status"], "BLOCKED");
+    done("unblock");
+    assert_eq!(stored()["status"], "TODO");
+}
+
 #[test]
 fn what_was_typed_comes_back_after_the_log_in() {
     let world = World::with_worker("true");

@@ -139,7 +139,8 @@ fn the_step_of_a_run_in_this_process_is_told() {
     let operator = Visitor::operator(&world, &server);
     let (_, mut events) = Events::open(&operator, "/events");
     let id = world.objective("Add a line", "it is there");
-    let said = operator.done("approve", &[("azolla", "az-app"), ("objective", &id)]);
+    let version = operator.version("az-app", &id);
+    let said = operator.done("approve", &[("azolla", "az-app"), ("objective", &id), ("version", &version)]);
     assert_eq!(said, format!("{id} is approved"), "nothing has to be typed where it works by itself");
     let step = loop {
         let steps = events.wait("step");

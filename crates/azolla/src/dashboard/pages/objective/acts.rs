@@ -32,10 +32,13 @@ pub(super) fn main(page: &Page, session: &Session) -> Markup {
     let run = page.result.as_ref().and_then(|result| result.run.as_ref());
     let run = run.map(|run| [("run", run.run_id.as_str())]);
     let larger = budget(page);
+    // What is let run, or goes on, is what is on the page.
+    let version = page.version.to_string();
+    let seen = ("version", version.as_str());
     html! {
         div.acts {
             @if can(Act::Approve) {
-                (act(page, session, Act::Approve, &[], html! { button.main data-key="a" { "Approve: let it run" } }))
+                (act(page, session, Act::Approve, &[seen], html! { button.main data-key="a" { "Approve: let it run" } }))
             }
             @if let (Some(run), true) = (&run, can(Act::Confirm)) {
                 (act(page, session, Act::Confirm, run, html! { button.main data-key="y" { "Confirm: it is done" } }))
@@ -48,10 +51,10 @@ pub(super) fn main(page: &Page, session: &Session) -> Markup {
                 })))
             }
             @if can(Act::Unblock) && unblocks(page) {
-                (act(page, session, Act::Unblock, &[], html! { button.main data-key="u" { "What was missing is there: go on" } }))
+                (act(page, session, Act::Unblock, &[seen], html! { button.main data-key="u" { "What was missing is there: go on" } }))
             }
             @if can(Act::Retry) {
-                @let more: Vec<_> = larger.iter().map(|budget| ("budget_ms", budget.as_str())).collect();
+                @let more: Vec<_> = larger.iter().map(|budget| ("budget_ms", budget.as_str())).chain([seen]).collect();
                 (act(page, session, Act::Retry, &more, html! { button.main data-key="r" { "Run it again" @if larger.is_some() { ", with more time" } } }))
             }
             @if can(Act::Cancel) {

@@ -1,6 +1,7 @@
 //! The vocabulary of the Azolla Protocol and its pure rules: artifacts with their schemas, ids, the
 //! transition table, blueprints and limits. No I/O, no clock, no SQL, no runtime.
 
+mod blank;
 mod canonical;
 mod excerpt;
 mod names;
@@ -16,6 +17,7 @@ pub mod schema;
 pub mod timestamp;
 
 pub use artifacts::*;
+pub use blank::is_blank;
 pub use blueprint::{AzollaType, Blueprint, Category, WorkerRole};
 pub use canonical::{NotCanonical, canonical};
 pub use deadline::{Deadlines, due_by, due_day, is_day};

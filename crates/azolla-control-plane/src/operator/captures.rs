@@ -2,6 +2,7 @@
 
 use azolla_protocol::{
     Actor, CaptureBuffer, CaptureId, CaptureStatus, ObjectiveType, OutputId, Validated, content::ASKED_AGAIN,
+    is_blank,
 };
 use azolla_substrate::{StoredCapture, SubstrateError, Write};
 
@@ -131,7 +132,7 @@ impl Operator<'_> {
     /// Takes a capture out of triage by hand, with the reason (S-4).
     pub async fn process_capture(&self, id: &CaptureId, reason: &str) -> Result<(), OperatorError> {
         const REASON_CHARS_MAX: usize = 1_000;
-        if reason.trim().is_empty() || reason.contains('\0') || reason.chars().count() > REASON_CHARS_MAX {
+        if is_blank(reason) || reason.contains('\0') || reason.chars().count() > REASON_CHARS_MAX {
             let what = format!("a reason is needed, of at most {REASON_CHARS_MAX} characters");
             return Err(refused(what, Some(&format!("azolla triage process {id} --reason TEXT"))));
         }
@@ -220,7 +221,7 @@ fn text_of(note: &[u8]) -> Result<&str, OperatorError> {
         let what = format!("a note cannot hold NUL characters; byte {at} of this one is one");
         return Err(refused(what, Some("capture a note that names the file instead")));
     }
-    if text.trim().is_empty() {
+    if is_blank(text) {
         return Err(refused("a note cannot be empty", Some("azolla capture TEXT")));
     }
     Ok(text)

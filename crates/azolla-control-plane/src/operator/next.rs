@@ -3,7 +3,7 @@
 use azolla_protocol::{
     ApprovalProblem, AzollaId, BlockerId, BlockerKind, BlockerRef, Blueprint, Objective, ObjectiveId,
     ObjectiveStatus, ObjectiveStep, ObjectiveType, RunId, Timestamp, advance, approval_problems,
-    has_open_blocker, is_archived, is_confirmed, limits,
+    has_open_blocker, is_archived, is_blank, is_confirmed, limits,
 };
 use azolla_substrate::StoredObjective;
 use serde_json::{Value, json};
@@ -489,7 +489,7 @@ fn one_line(title: &str) -> Result<(), OperatorError> {
 }
 
 fn text_within(what: &str, text: &str, chars_max: usize) -> Result<(), OperatorError> {
-    if text.trim().is_empty() {
+    if is_blank(text) {
         return refused(format!("{what} is needed"), None);
     }
     if text.chars().count() > chars_max {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use azolla_protocol::{
     CaptureId, DocumentSchema, OutputBundle, OutputId, RunnerStatus, Validated, Workorder,
     content::{TriageContent, triage_content_schema},
-    is_day,
+    is_blank, is_day,
 };
 
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn has_words(content: &TriageContent) -> Result<(), Failure> {
         for (what, text) in
             [("title", &candidate.title), ("acceptance criteria", &candidate.acceptance_criteria)]
         {
-            if text.trim().is_empty() {
+            if is_blank(text) {
                 return fail(format!("candidate {number} has no {what}"));
             }
         }

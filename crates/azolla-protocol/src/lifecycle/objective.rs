@@ -1,7 +1,7 @@
 //! The transition table of PROTOCOL.md section 4, and the conditions of it that the document itself shows.
 
 use crate::names::named_enum;
-use crate::{Blueprint, Objective, ObjectiveStatus, ObjectiveType};
+use crate::{Blueprint, Objective, ObjectiveStatus, ObjectiveType, is_blank};
 
 named_enum! {
     /// The steps of an objective, S-a to S-o.
@@ -189,7 +189,7 @@ pub fn approval_problems(objective: &Objective, blueprint: &Blueprint) -> Vec<Ap
         ("metadata.base_branch", metadata("base_branch")),
     ]
     .into_iter()
-    .filter(|(_, text)| text.trim().is_empty())
+    .filter(|(_, text)| is_blank(text))
     .map(|(field, _)| ApprovalProblem { field, rule: "must not be empty".to_owned() })
     .collect();
     // A blueprint without tickets approves none, whatever the objective says it is.

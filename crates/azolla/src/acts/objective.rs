@@ -7,7 +7,7 @@ use azolla_control_plane::{
     repo::{RepoRef, check_branch, check_repo_ref},
 };
 use azolla_protocol::{
-    AzollaId, AzollaType, BlockerId, BlockerKind, Objective, ObjectiveStatus, RunId, limits,
+    AzollaId, AzollaType, BlockerId, BlockerKind, Objective, ObjectiveStatus, RunId, is_blank, limits,
 };
 
 use super::{Acts, Done, Found, RUN};
@@ -264,7 +264,7 @@ impl Acts {
 
 /// Refuses an empty text.
 pub(crate) fn needed(text: &str, what: &str) -> Result<(), Failure> {
-    if text.trim().is_empty() { Err(Failure::usage(format!("{what} is needed"))) } else { Ok(()) }
+    if is_blank(text) { Err(Failure::usage(format!("{what} is needed"))) } else { Ok(()) }
 }
 
 /// Reads an importance or an urgency.
@@ -277,7 +277,7 @@ pub(crate) const TITLE_CHARS_MAX: usize = 500;
 
 /// Refuses a title that no objective can have.
 pub(crate) fn check_title(title: &str) -> Result<(), Failure> {
-    if title.trim().is_empty() {
+    if is_blank(title) {
         return Err(Failure::usage("the title is empty"));
     }
     if title.contains(['\n', '\r']) {

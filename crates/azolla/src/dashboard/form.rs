@@ -4,6 +4,7 @@ use axum::{
     body::Body,
     http::{HeaderMap, header},
 };
+use azolla_protocol::is_blank;
 use maud::{Markup, html};
 
 use super::session::Session;
@@ -73,7 +74,7 @@ impl Fields {
 
     /// Returns the value of a field, if something is in it.
     pub(super) fn given(&self, name: &str) -> Option<&str> {
-        self.get(name).filter(|value| !value.trim().is_empty())
+        self.get(name).filter(|value| !is_blank(value))
     }
 
     /// Returns every field.

@@ -2,12 +2,13 @@
 //! back.
 
 use azolla_protocol::AzollaId;
-use azolla_substrate::JournalCursor;
+use azolla_substrate::{JournalCursor, SubstrateRead};
 
 use super::form::Fields;
 use crate::{
     acts::Done,
     desk::Desk,
+    failure::Failure,
     home::{Home, HomeError, Look},
     http::App,
 };
@@ -45,13 +46,29 @@ pub(super) async fn begin(app: &App, desks: &[Desk]) {
 /// Moves the marks.
 pub(super) async fn take(app: &App, fields: &Fields) -> anyhow::Result<Done> {
     let given = fields.iter().filter(|(name, _)| *name == FIELD);
-    let marks: Vec<_> = given
-        .filter_map(|(_, mark)| read(mark))
-        .filter(|(id, _)| app.deployment.config.azolla(id).is_some())
-        .collect();
+    let mut marks = Vec::new();
+    for (id, look) in given.filter_map(|(_, mark)| read(mark)) {
+        if let Some(azolla) = app.deployment.config.azolla(&id) {
+            let store = app.stores.looking(azolla).await?;
+            marks.push((id, within(&*store, look).await?));
+        }
+    }
     app.at_home(move |home| forward(home, marks)).await?;
     let what = "what changed up to here is seen".to_owned();
     Ok(Done { made: None, what, next: None, remarks: Vec::new() })
+}
+
+/// Refuses a mark beyond the end of the journal: what happens until it is reached would never be news. Nobody has looked
+/// later than now either.
+async fn within(store: &dyn SubstrateRead, look: Look) -> anyhow::Result<Look> {
+    let newest = store.journal_latest(JournalCursor::default(), 1).await?;
+    let end = newest.first().map(|(at, _)| *at).unwrap_or_default();
+    if look.cursor.parse::<JournalCursor>().ok() > Some(end) {
+        let what = "the page says that more was seen than has happened";
+        return Err(Failure::usage(what).hint("look at the first page again").into());
+    }
+    let at = look.at.min(store.now().await?);
+    Ok(Look { at, ..look })
 }
 
 /// A page that is out of date does not make news of what was seen since.

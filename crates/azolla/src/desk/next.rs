@@ -1,7 +1,8 @@
 //! The next actions, in order: what is overdue, then results, then what is stuck, then what only needs a yes.
 
 use azolla_protocol::{
-    AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, due_day, lifecycle,
+    AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, due_day, is_blank,
+    lifecycle,
 };
 use azolla_substrate::DeadlinePause;
 use serde_json::{Value, json};
@@ -218,7 +219,7 @@ fn needed(
             }
         }
         ObjectiveStatus::Blocked => Some(blocked(objective, pause, trusted_at)),
-        ObjectiveStatus::New if objective.acceptance_criteria.trim().is_empty() => {
+        ObjectiveStatus::New if is_blank(&objective.acceptance_criteria) => {
             let command =
                 format!("azolla objective edit {id} --criteria \"what has to hold when it is done\"");
             one(YES, "Say when it is done", command)

@@ -8,7 +8,11 @@ use super::{
     notes::Notes,
     spending::{Held, NextStep},
 };
-use crate::{cli::line, deployment::Deployment, screen::ago};
+use crate::{
+    cli::line,
+    deployment::Deployment,
+    screen::{ago, cut},
+};
 
 /// Something that waits.
 pub(crate) struct Remark {
@@ -98,6 +102,9 @@ fn add_notes(
     }
 }
 
+/// Columns of a title behind what happened to it.
+const TITLE_COLUMNS_MAX: usize = 100;
+
 /// Returns what happened since the last look, the newest `lines_max` of it; none if nothing did.
 pub(crate) fn changes(desks: &[Desk], lines_max: usize) -> Option<Changes> {
     let mut changes: Vec<(Timestamp, Change<'_>)> = Vec::new();
@@ -151,7 +158,7 @@ impl Change<'_> {
                 let id = line::objective_id(entry, content.azolla_type);
                 let words = line::words(entry, content.azolla_type);
                 match id.and_then(|id| content.title(&id)) {
-                    Some(title) => format!("{words} ({title})"),
+                    Some(title) => format!("{words} ({})", cut(title, TITLE_COLUMNS_MAX)),
                     None => words,
                 }
             }

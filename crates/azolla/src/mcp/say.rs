@@ -2,7 +2,7 @@
 //! operator.
 
 use azolla_control_plane::operator::{Client, Operator};
-use azolla_protocol::{AzollaType, BlockerId, BlockerKind};
+use azolla_protocol::{AzollaType, BlockerId, BlockerKind, is_blank};
 use azolla_substrate::SystemIds;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ pub(super) async fn propose_objective(
 ) -> anyhow::Result<Value> {
     let given: ProposeObjective = read(arguments)?;
     acts::check_title(&given.title)?;
-    if given.criteria.trim().is_empty() {
+    if is_blank(&given.criteria) {
         return Err(Failure::usage("the criteria are empty: say what has to hold when it is done").into());
     }
     let deployment = &reach.deployment;
@@ -93,7 +93,7 @@ pub(super) async fn report_blocker(
     let given: ReportBlocker = read(arguments)?;
     let part: IdPart = parsed("objective_id", &given.objective_id)?;
     let kind: BlockerKind = optional("kind", given.kind.as_deref())?.unwrap_or(BlockerKind::UserInput);
-    if given.reason.trim().is_empty() {
+    if is_blank(&given.reason) {
         return Err(Failure::usage("a reason is needed").into());
     }
     let named = azolla(given.azolla.as_deref())?;

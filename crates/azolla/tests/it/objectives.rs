@@ -93,6 +93,10 @@ fn a_command_that_says_nothing_is_a_usage_error() {
     for (arguments, part) in [
         (vec!["objective", "edit", &id], "there is nothing to change"),
         (vec!["objective", "new", " "], "the title is empty"),
+        // T18, T22: what cannot be seen is nothing.
+        (vec!["objective", "new", "\u{200b}\u{2060}"], "the title is empty"),
+        (vec!["objective", "edit", &id, "--title", "\u{feff} \u{ad}"], "the title is empty"),
+        (vec!["objective", "block", &id, "--reason", "\u{200b}"], "a reason is needed"),
         (vec!["objective", "new", &"x".repeat(501)], "the title has more than 500 characters"),
         (vec!["objective", "new", "one\ntwo"], "the title has more than one line"),
         (vec!["objective", "edit", &id, "--title", "one\ntwo"], "the title has more than one line"),

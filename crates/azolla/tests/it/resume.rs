@@ -60,6 +60,24 @@ fn at_most_three_next_actions_with_their_commands_the_most_important_first() {
     assert_eq!(all.as_array().unwrap().len(), 4);
 }
 
+/// What one glance has to show stays in sight, however long a title is.
+#[test]
+fn a_long_title_is_shown_by_its_beginning() {
+    let world = World::new();
+    let app = world.repository("app");
+    world.azolla_in(&app, &["init"]).ok();
+    world.azolla(&[]).ok();
+    let title = format!("Round {}", "half up and ".repeat(40));
+    world.objective(title.trim(), "c");
+    let page = world.azolla(&[]).ok();
+    assert!(
+        page.contains("Let it run: Round half up and") && page.contains("…\n     azolla objective approve "),
+        "{page}"
+    );
+    assert!(page.contains("was described, by you (Round half up") && page.contains("…)\n"), "{page}");
+    assert!(page.lines().all(|line| line.chars().count() < 200), "{page}");
+}
+
 #[test]
 fn o3_results_that_wait_come_first_and_hold_the_rest_back() {
     let world = World::with_worker("cat > /dev/null; echo two >> a.txt\n");

@@ -52,9 +52,11 @@ async fn a_note_is_kept_byte_for_byte(backend: Backend) {
 #[tokio::test]
 async fn a5_a_note_that_cannot_be_kept_is_refused() {
     let world = TaskWorld::new(Backend::Sqlite).await;
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 7] = [
         (b"", "a note cannot be empty"),
         (" \n\t\u{2003}".as_bytes(), "a note cannot be empty"),
+        // T18, T22: what cannot be seen is nothing.
+        ("\u{200b} \u{feff}\n".as_bytes(), "a note cannot be empty"),
         (b"a\0b", "a note cannot hold NUL characters; byte 1 of this one is one"),
         (b"ab\xff\xfe", "a note is text in UTF-8; byte 2 of this one is not"),
         (&[b'x'; MIB + 1], "a note has at most 1 MiB (1048576 bytes); this one has more"),

@@ -6,11 +6,14 @@ use crate::{
     config::Config,
     deployment::Deployment,
     desk::{self, Action, Content, Desk, Look, NextStep, Remark},
-    screen::{BAD, FAINT, PLAIN, Page, STRONG, age, day_and_time, duration},
+    screen::{BAD, FAINT, PLAIN, Page, STRONG, age, cut, day_and_time, duration},
 };
 
 /// Actions that are shown; more would be a list, not a next thing.
 const ACTIONS_MAX: usize = 3;
+
+/// Columns of a title: what it is about is told by its beginning, and the rest of the page has to stay in sight.
+const TITLE_COLUMNS_MAX: usize = 100;
 
 /// Changes that are shown.
 const CHANGES_MAX: usize = 10;
@@ -46,7 +49,7 @@ fn add_actions(page: &mut Page, actions: &[Action]) {
     page.heading(if actions.len() == 1 { "Waiting for you" } else { "Waiting for you, first things first" });
     for (number, action) in actions.iter().take(ACTIONS_MAX).enumerate() {
         page.add(PLAIN, &format!("  {}. ", number + 1)).hang();
-        page.add(PLAIN, &format!("{}: ", action.text)).add(STRONG, &action.title);
+        page.add(PLAIN, &format!("{}: ", action.text)).add(STRONG, &cut(&action.title, TITLE_COLUMNS_MAX));
         let facts = action.facts();
         let facts = if facts.is_empty() { String::new() } else { format!("  ({})", facts.join(", ")) };
         page.line(FAINT, &facts);
@@ -74,7 +77,7 @@ fn add_running(page: &mut Page, desks: &[Desk]) {
             let workorder = &run.stored.workorder;
             let title = content.title(&workorder.objective_id).unwrap_or(workorder.objective_id.as_str());
             let (since, budget) = (age(workorder.created_at, content.now), workorder.budget_ms);
-            page.add(PLAIN, &format!("  {title}")).line(
+            page.add(PLAIN, &format!("  {}", cut(title, TITLE_COLUMNS_MAX))).line(
                 FAINT,
                 &format!("  {} since it was started, budget {}", duration(since), duration(budget)),
             );

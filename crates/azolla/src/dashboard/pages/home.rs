@@ -3,7 +3,7 @@
 //! The mark of what was seen moves by a button and by nothing else. A page that follows what happens is open while nobody
 //! looks at it; if showing it counted as a look, news would be gone before anybody read it.
 
-use azolla_protocol::{AzollaType, Objective, ObjectiveStatus, Timestamp};
+use azolla_protocol::{AzollaType, Objective, ObjectiveStatus, Timestamp, is_blank};
 use maud::{Markup, html};
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     },
     deployment::STANDING,
     desk::{self, Action, Content, Desk, NextStep, Remark},
-    screen::{age, day_and_time},
+    screen::{age, cut, day_and_time},
     under_way::Step,
 };
 
@@ -164,7 +164,7 @@ fn label(objective: &Objective) -> &'static str {
     match objective.status {
         ObjectiveStatus::Done => "Review",
         ObjectiveStatus::Blocked => "See why",
-        ObjectiveStatus::New if objective.acceptance_criteria.trim().is_empty() => "Describe it",
+        ObjectiveStatus::New if is_blank(&objective.acceptance_criteria) => "Describe it",
         ObjectiveStatus::New => "Read and approve",
         ObjectiveStatus::Todo | ObjectiveStatus::InProgress => "Look",
     }
@@ -235,14 +235,17 @@ fn nothing(now: &Now) -> Markup {
 }
 
 fn need_view(need: &Need, session: &Session) -> Markup {
+    /// What it is about is told by the beginning of its title; its own page has all of it.
+    const TITLE_COLUMNS_MAX: usize = 200;
     let action = &need.action;
+    let title = part::words(&cut(&action.title, TITLE_COLUMNS_MAX));
     html! {
         li.need {
             div {
                 h2 {
                     @match &need.way {
-                        Some((path, _)) => a href=(path) { (part::words(&action.title)) },
-                        None => (part::words(&action.title)),
+                        Some((path, _)) => a href=(path) { (title) },
+                        None => (title),
                     }
                 }
                 p {
@@ -254,7 +257,7 @@ fn need_view(need: &Need, session: &Session) -> Markup {
                 p.typed { (part::command(&action.command)) @if let Some(then) = &action.then { " then " (part::command(then)) } }
             }
             @match &need.way {
-                Some((path, label)) => a.button.main href=(path) { (*label) span.unseen { ": " (part::words(&action.title)) } },
+                Some((path, label)) => a.button.main href=(path) { (*label) span.unseen { ": " (title) } },
                 None => (snooze(action, session)),
             }
         }

@@ -2,7 +2,9 @@
 
 mod acts;
 
-use azolla_protocol::{JournalEntry, Objective, ObjectiveId, PauseState, RunRecord, Timestamp, due_day};
+use azolla_protocol::{
+    JournalEntry, Objective, ObjectiveId, PauseState, RunRecord, Timestamp, due_day, is_blank,
+};
 use azolla_substrate::StoredWorkorder;
 use maud::{Markup, html};
 
@@ -126,7 +128,7 @@ fn head(page: &Page) -> Markup {
     let objective = &page.objective;
     let metadata = |key: &str| objective.metadata.get(key).and_then(|value| value.as_str());
     html! {
-        h1 tabindex="-1" { @if objective.title.trim().is_empty() { "(no title)" } @else { (part::words(&objective.title)) } }
+        h1 tabindex="-1" { @if is_blank(&objective.title) { "(no title)" } @else { (part::words(&objective.title)) } }
         p.facts {
             (part::state(objective))
             span.fact { "changed " (part::when(objective.updated_at, page.now)) }

@@ -1,6 +1,6 @@
 //! Objectives by where they stand: what is open at one glance, and everything else page by page.
 
-use azolla_protocol::{AzollaId, Objective, ObjectiveStatus, Timestamp};
+use azolla_protocol::{AzollaId, Objective, ObjectiveStatus, Timestamp, is_blank};
 use azolla_substrate::Tickets;
 use futures_util::future::join_all;
 use maud::{Markup, html};
@@ -210,7 +210,7 @@ fn table(rows: &[Objective], now: Timestamp) -> Markup {
                     tr {
                         td {
                             a.row href=(part::objective_path(&objective.azolla_id, &objective.objective_id)) {
-                                @if objective.title.trim().is_empty() { "(no title)" } @else { (part::words(&objective.title)) }
+                                @if is_blank(&objective.title) { "(no title)" } @else { (part::words(&objective.title)) }
                             }
                             div.faint { (objective.objective_id) " in " (objective.azolla_id) }
                         }

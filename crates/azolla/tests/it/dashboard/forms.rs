@@ -325,6 +325,29 @@ fn s3_sb_sh_a_page_that_is_out_of_date_lets_nothing_run_that_was_not_on_it() {
     assert_eq!(stored()["status"], "TODO");
 }
 
+/// A mark beyond the end would hide whatever happens until it is reached.
+#[test]
+fn nothing_is_seen_that_has_not_happened() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    operator.get("/");
+    world.objective("Round half up", "it rounds");
+    let page = operator.get("/").body;
+    let mark = value_of(&page, "mark");
+    assert!(mark.starts_with("az-app ") && page.contains("was described"), "{page}");
+    let beyond = "az-app 0:999999 2026-11-16T10:00:00.000Z";
+    let told = operator.refused("seen", 400, &[("mark", beyond)]);
+    assert!(told.starts_with("the page says that more was seen than has happened\n"), "{told}");
+    assert!(operator.get("/").body.contains("was described"), "it is still news");
+    // Nobody has looked tomorrow.
+    let (place, _) = mark.rsplit_once(' ').unwrap();
+    operator.done("seen", &[("mark", &format!("{place} 9000-01-01T00:00:00.000Z"))]);
+    world.objective("Sum", "it sums");
+    let page = operator.get("/").body;
+    assert!(page.contains("was described") && page.contains("just now"), "{page}");
+}
+
 #[test]
 fn what_was_typed_comes_back_after_the_log_in() {
     let world = World::with_worker("true");

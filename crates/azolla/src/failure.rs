@@ -22,6 +22,8 @@ pub(crate) struct Failure {
     code: Code,
     what: String,
     hint: Option<String>,
+    /// What helps where nobody types a command, if that is something else.
+    hint_on_a_page: Option<String>,
     listing: Vec<String>,
 }
 
@@ -53,7 +55,8 @@ pub(crate) enum Code {
 impl Failure {
     /// Something that failed.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { code: Code::Failure, what: what.into(), hint: None, listing: Vec::new() }
+        let (hint, hint_on_a_page) = (None, None);
+        Self { code: Code::Failure, what: what.into(), hint, hint_on_a_page, listing: Vec::new() }
     }
 
     /// A command that does not say what it means.
@@ -105,6 +108,12 @@ impl Failure {
         self
     }
 
+    /// Adds the next step for who filled in a form: there are no flags there.
+    pub(crate) fn hint_on_a_page(mut self, hint: impl Into<String>) -> Self {
+        self.hint_on_a_page = Some(hint.into());
+        self
+    }
+
     /// Adds what could be meant, a line each.
     pub(crate) fn listing(mut self, lines: Vec<String>) -> Self {
         self.listing = lines;
@@ -151,10 +160,14 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     in_words(error).text
 }
 
-/// Returns an error for a screen that is not a terminal's: its kind, what happened, and what helps.
-pub(crate) fn told(error: &anyhow::Error) -> (Code, String, Option<String>) {
-    let Words { code, text, hint, .. } = in_words(error);
-    (code, text, hint)
+/// Returns an error for whoever types no command: on a page, or an agent.
+pub(crate) fn without_flags(error: &anyhow::Error) -> Words {
+    let failure = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+    let words = in_words(error);
+    match failure.and_then(|failure| failure.hint_on_a_page.clone()) {
+        Some(hint) => Words { hint: Some(hint), ..words },
+        None => words,
+    }
 }
 
 /// Returns the next step that an error names, if it does.

@@ -281,13 +281,18 @@ pub(crate) fn check_title(title: &str) -> Result<(), Failure> {
         return Err(Failure::usage("the title is empty"));
     }
     if title.contains(['\n', '\r']) {
-        return Err(Failure::usage("the title has more than one line").hint("the rest goes into --criteria"));
+        return Err(too_much("the title has more than one line"));
     }
     if title.chars().count() > TITLE_CHARS_MAX {
-        let what = format!("the title has more than {TITLE_CHARS_MAX} characters");
-        return Err(Failure::usage(what).hint("the rest goes into --criteria"));
+        return Err(too_much(&format!("the title has more than {TITLE_CHARS_MAX} characters")));
     }
     Ok(())
+}
+
+fn too_much(what: &str) -> Failure {
+    Failure::usage(what)
+        .hint("the rest goes into --criteria")
+        .hint_on_a_page("the rest goes into the criteria, under \"Done when\"")
 }
 
 /// Refuses a base that is no branch's name (T18).

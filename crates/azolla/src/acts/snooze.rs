@@ -99,4 +99,5 @@ fn day_of(text: &str) -> Result<Timestamp, Failure> {
     format!("{text}T00:00:00.000Z")
         .parse()
         .map_err(|_| Failure::usage(format!("{text} is no day")).hint("such as --until 2026-12-24"))
+        .map_err(|failure| failure.hint_on_a_page("a day is written like 2026-12-24"))
 }

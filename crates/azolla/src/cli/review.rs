@@ -21,6 +21,7 @@ use super::{
 use crate::{
     deployment::Deployment,
     failure::Failure,
+    git,
     ledger::number,
     screen::{self, BAD, FAINT, GOOD, PLAIN, Page, STRONG, duration, status},
 };
@@ -122,7 +123,7 @@ impl Review {
             screen::show_json("review", data)?;
             return Ok(ExitCode::SUCCESS);
         }
-        page(&found, &result).show_paged()?;
+        page(&found, &result, pull_request(&found, &result).await).show_paged()?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -171,7 +172,24 @@ pub(crate) async fn result(
     Ok(None)
 }
 
-fn page(found: &Found, result: &Reviewed) -> Page {
+/// Returns the command that makes a pull request of a result, if there is a branch and somewhere to push it to.
+async fn pull_request(found: &Found, result: &Reviewed) -> Option<String> {
+    let passed = result.run.as_ref().is_some_and(|run| run.gate_result == GateResult::Pass);
+    if !passed || found.stored.objective.status != ObjectiveStatus::Done {
+        return None;
+    }
+    // A branch that is not in the operator's repository has to get there first; what has a URL is pushed from the mirror.
+    if let Some(path) = found.azolla.repo_path() {
+        let is_published = result.pause.as_ref().and_then(actions::by_hand).is_none();
+        let remotes = git::run(path, vec!["remote".into()], &[]).await.ok().filter(|_| is_published)?;
+        if remotes.stdout.bytes.trim_ascii().is_empty() {
+            return None;
+        }
+    }
+    Some(format!("azolla pr {}", found.id()))
+}
+
+fn page(found: &Found, result: &Reviewed, pull_request: Option<String>) -> Page {
     let objective = &found.stored.objective;
     let mut page = Page::default();
     page.line(STRONG, &objective.title);
@@ -196,6 +214,9 @@ fn page(found: &Found, result: &Reviewed) -> Page {
     }
     add_change(&mut page, result);
     add_answers(&mut page, found, result);
+    if let Some(command) = pull_request {
+        page.heading("As a pull request").command("  ", &command);
+    }
     page
 }
 

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     acts::{self, Act, Acts, CANCELLED, Created, Done, Edits, Found, FoundCandidate, Seen, Until},
-    failure::{Code, Failure, Words, in_words},
+    failure::{Code, Failure, Words, without_flags},
     http::App,
 };
 
@@ -81,10 +81,10 @@ pub(super) async fn take(State(app): State<Arc<App>>, request: Request) -> Respo
             Err(error) => match outdated(&taking.acts, &given).await {
                 Some(found) if act == Act::Edit => {
                     let listing = differences(&found, &given);
-                    Answer::Outdated(Words { listing, ..in_words(&error) }, found.stored.version)
+                    Answer::Outdated(Words { listing, ..without_flags(&error) }, found.stored.version)
                 }
-                Some(_) => Answer::Unread(in_words(&error)),
-                None => Answer::Failed(in_words(&error)),
+                Some(_) => Answer::Unread(without_flags(&error)),
+                None => Answer::Failed(without_flags(&error)),
             },
         }
     };

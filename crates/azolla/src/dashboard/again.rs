@@ -80,7 +80,9 @@ fn not_done(
         @if !words.listing.is_empty() {
             ul { @for line in &words.listing { li { (part::words(line)) } } }
         }
-        @if let Some(hint) = &words.hint { p { "What helps: " (part::command(hint)) } }
+        @if let Some(hint) = &words.hint {
+            p { "What helps: " @if hint.starts_with("azolla ") { (part::command(hint)) } @else { (part::words(hint)) } }
+        }
         (after)
     };
     in_frame(session, status, path_of_ours(fields.get("back")), shown("Not done", main))

@@ -15,7 +15,7 @@ use rmcp::{
 use tokio::sync::Semaphore;
 
 use super::{client, resource, source::Source, tool::Tool};
-use crate::failure::{self, Code};
+use crate::failure::{self, Code, Words};
 
 /// What a client is told at the beginning.
 const INSTRUCTIONS: &str = "azolla keeps one operator's open loops: notes, pieces of work (objectives) and the runs of \
@@ -42,7 +42,7 @@ impl Server {
 
     /// Says why something was not done. What failed here is for the operator, where that is not who asks.
     fn told(&self, error: &anyhow::Error) -> String {
-        let (code, text, hint) = failure::told(error);
+        let Words { code, text, hint, .. } = failure::without_flags(error);
         if let (Source::Kept { kept, .. }, Code::Failure | Code::Temporary) = (&self.source, code) {
             (kept.faults)(&text);
             return "something failed here; the server's own output says what".to_owned();
@@ -141,7 +141,7 @@ impl Server {
     /// Returns why there is no document, in the form of the protocol.
     fn refused(&self, error: &anyhow::Error) -> ErrorData {
         let text = self.told(error);
-        match failure::told(error).0 {
+        match failure::without_flags(error).code {
             Code::NotFound => ErrorData::resource_not_found(text, None),
             Code::Usage | Code::Refused => ErrorData::invalid_params(text, None),
             _ => ErrorData::internal_error(text, None),

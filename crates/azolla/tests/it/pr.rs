@@ -168,6 +168,19 @@ fn a_result_is_pushed_and_opened_as_a_draft_with_its_evidence() {
     }
 }
 
+/// Where there is somewhere to push it to, the review of a result says how.
+#[test]
+fn a_review_leads_to_the_pull_request_where_there_is_a_remote() {
+    let desk = Desk::new();
+    let offer = format!("As a pull request\n  azolla pr {}\n", desk.id);
+    let review = || desk.world.azolla(&["review", &desk.id]).ok();
+    assert!(review().ends_with(&offer), "{}", review());
+    desk.world.azolla(&["objective", "confirm", &desk.id]).ok();
+    assert!(review().ends_with(&offer), "{}", review());
+    git(&desk.world.path("app"), &["remote", "remove", "origin"]);
+    assert!(!review().contains("azolla pr"), "there is nowhere to push it to");
+}
+
 #[test]
 fn run_twice_it_is_the_same_pull_request() {
     let desk = Desk::new();

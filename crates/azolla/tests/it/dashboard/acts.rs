@@ -164,7 +164,7 @@ fn what_failed_is_tried_again_archived_and_brought_back_by_forms() {
     let until = |day: &'static str| [own[0], own[1], ("until", day)];
     assert_eq!(
         operator.refused("snooze", 400, &until("tomorrow")),
-        told(&world, 2, &["snooze", &id, "--until", "tomorrow"])
+        "tomorrow is no day\nhint: a day is written like 2026-12-24\n"
     );
     assert_eq!(
         operator.refused("snooze", 409, &until("2000-01-01")),
@@ -197,8 +197,14 @@ fn what_a_value_has_to_be_is_said_in_the_same_words() {
     let operator = Visitor::operator(&world, &server);
     let own = [("azolla", "az-app"), ("objective", &*id)];
     let long = "t".repeat(501);
+    // What helps is said for a page: there are no flags on it.
+    let on_a_page = "hint: the rest goes into the criteria, under \"Done when\"\n";
+    let said = |told: String| told.replace("hint: the rest goes into --criteria\n", on_a_page);
+    let too_long = said(told(&world, 2, &["objective", "new", &long]));
+    assert!(too_long.ends_with(on_a_page), "{too_long}");
+    // What cannot be seen is nothing (T18, T22).
     for (title, said) in
-        [("", "the title is empty\n".to_owned()), (&*long, told(&world, 2, &["objective", "new", &long]))]
+        [("", "the title is empty\n"), ("\u{200b}\u{feff}", "the title is empty\n"), (&*long, &*too_long)]
     {
         let new = [("azolla", "az-app"), ("title", title), ("criteria", "c")];
         assert_eq!(operator.refused("new", 400, &new), said);
@@ -208,7 +214,7 @@ fn what_a_value_has_to_be_is_said_in_the_same_words() {
     let lines = [own[0], own[1], seen, ("title", "a\nb")];
     assert_eq!(
         operator.refused("edit", 400, &lines),
-        told(&world, 2, &["objective", "edit", &id, "--title", "a\nb"])
+        said(told(&world, 2, &["objective", "edit", &id, "--title", "a\nb"]))
     );
     let base = [own[0], own[1], seen, ("base", "--force")];
     assert_eq!(

@@ -232,7 +232,7 @@ fn what_was_typed_is_not_lost_with_a_refusal() {
     assert_eq!(reply.status, 400);
     assert_eq!(
         words(&reply.body),
-        "the title has more than 500 characters\nhint: the rest goes into --criteria\n"
+        "the title has more than 500 characters\nhint: the rest goes into the criteria, under \"Done when\"\n"
     );
     assert_eq!(value_of(&reply.body, "title"), title);
     assert!(

@@ -17,6 +17,7 @@ mod places;
 mod replay;
 mod schemas;
 mod serve;
+mod waiting;
 
 pub(crate) use app::App;
 pub(crate) use listen::{Listening, bind};

@@ -1,6 +1,8 @@
 //! Accepts connections and answers what comes over them, each within its limits (T23 to T27).
 
 use std::{
+    convert::Infallible,
+    future::pending,
     net::{IpAddr, SocketAddr},
     sync::Arc,
     time::Duration,
@@ -15,7 +17,11 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{MethodFilter, on, post},
 };
-use hyper::server::conn::http1;
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
@@ -39,6 +45,7 @@ use super::{
     operation::{BodyFacts, Operation},
     operator, peer,
     places::{Places, Share},
+    waiting::{Answering, Asking},
 };
 use crate::dashboard;
 
@@ -77,16 +84,24 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: wat
                 let router = router.layer(Extension(Remote(remote.ip())));
                 let watcher = graceful.watcher();
                 tokio::spawn(async move {
-                    match tls {
-                        // One that does not come about has nobody to be told.
-                        Some(tls) => {
-                            if let Ok(Ok(stream)) = timeout(HANDSHAKE_LIMIT, tls.accept(stream)).await {
-                                connection(stream, router, watcher).await;
+                    let (room, share) = place;
+                    let share = Arc::new(share);
+                    let served = async {
+                        match tls {
+                            // One that does not come about has nobody to be told.
+                            Some(tls) => {
+                                if let Ok(Ok(stream)) = timeout(HANDSHAKE_LIMIT, tls.accept(stream)).await {
+                                    connection(stream, router, watcher, &share).await;
+                                }
                             }
+                            None => connection(stream, router, watcher, &share).await,
                         }
-                        None => connection(stream, router, watcher).await,
+                    };
+                    tokio::select! {
+                        () = served => {}
+                        () = share.given_up() => {}
                     }
-                    drop(place);
+                    drop(room);
                 });
             }
             Err(error) => {
@@ -100,33 +115,43 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, mut stopping: wat
     let _ = timeout(END_LIMIT, graceful.shutdown()).await;
 }
 
-/// Returns the next connection that there is room for.
+/// Returns the next connection, once there is room for it.
 async fn accept(
     listening: &Listening,
     places: &Places,
 ) -> std::io::Result<((OwnedSemaphorePermit, Share), TcpStream, SocketAddr)> {
-    let room = places.room().await?;
     loop {
         let (stream, remote) = listening.listener.accept().await?;
         if let Some(share) = places.share(remote.ip()) {
             stream.set_nodelay(true)?;
+            let room = places.room(&share).await?;
             return Ok(((room, share), stream, remote));
         }
     }
 }
 
 /// Answers the requests of one connection.
-async fn connection<S>(stream: S, router: Router, watcher: Watcher)
+async fn connection<S>(stream: S, router: Router, watcher: Watcher, share: &Arc<Share>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
+    let service = TowerToHyperService::new(router);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let (service, share) = (service.clone(), share.clone());
+        async move {
+            let (head, body) = request.into_parts();
+            let Some(body) = Asking::of(body, share.clone()) else { return pending().await };
+            let answer = service.call(hyper::Request::from_parts(head, body)).await?;
+            Ok::<_, Infallible>(answer.map(|body| Answering::of(body, share)))
+        }
+    });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEAD_LINES_MAX);
-    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let served = builder.serve_connection(TokioIo::new(stream), service);
     let mut served = std::pin::pin!(watcher.watch(served));
     // What breaks a connection is the other side's business.
     if timeout(CONNECTION_LIMIT, served.as_mut()).await.is_err() {

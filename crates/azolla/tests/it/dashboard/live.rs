@@ -1,7 +1,7 @@
 //! What a live page is told, and that the stream ends when it has to.
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     time::{Duration, Instant},
 };
@@ -201,4 +201,39 @@ fn live_pages_of_one_session_are_bounded() {
         head.starts_with("HTTP/1.1 200 ")
     });
     assert!(reopened);
+}
+
+/// More connections than one address may have, none of which sends a whole request: whoever does is answered at once, and
+/// what is being answered goes on.
+#[test]
+fn t23_connections_that_wait_give_way_to_new_ones() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let operator = Visitor::operator(&world, &server);
+    let (_, mut events) = Events::open(&operator, "/events");
+    events.wait("step");
+    let began = Instant::now();
+    let mut idle: Vec<TcpStream> = (0..200).map(|_| server.connect()).collect();
+    for (n, stream) in idle.iter_mut().enumerate() {
+        // Some say nothing, some half of a head, some half of a form. One that is closed already takes nothing.
+        let sent = match n % 3 {
+            0 => String::new(),
+            1 => "GET /healthz HTTP/1.1\r\nHost: loc".to_owned(),
+            _ => format!(
+                "POST /login HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+                 Content-Length: 100\r\n\r\ntoken=",
+                server.address
+            ),
+        };
+        let _ = stream.write_all(sent.as_bytes());
+    }
+    for _ in 0..20 {
+        assert_eq!(server.send("GET", "/healthz", &[], "").status, 200);
+    }
+    assert!(began.elapsed() < Duration::from_secs(8), "before the limit of a head ends them");
+    let mut end = Vec::new();
+    let _ = idle[0].read_to_end(&mut end);
+    assert_eq!(end, b"", "the one that waited longest was closed");
+    world.azolla(&["capture", "a note"]).ok();
+    assert_eq!(events.wait("change"), json!({"azolla_id": "az-taskmgmt"}));
 }

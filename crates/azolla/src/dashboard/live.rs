@@ -204,14 +204,16 @@ struct Events {
     steps_from: Instant,
     steps_due: bool,
     ended: watch::Receiver<bool>,
+    /// The place among the session's live pages, which is gone with the session.
+    session: watch::Receiver<()>,
     until: Instant,
     queue: VecDeque<String>,
-    _places: (Arc<()>, Arc<()>),
+    _place: Arc<()>,
 }
 
 impl Events {
     /// Begins where the browser was: `since` is the mark that it saw last.
-    fn new(app: Arc<App>, since: Option<&str>, place: Arc<()>) -> Self {
+    fn new(app: Arc<App>, since: Option<&str>, session: watch::Receiver<()>) -> Self {
         let mut marks = app.live.marks.subscribe();
         let (steps, ended) = (app.steps.moves(), app.live.ended.subscribe());
         let seen = marks.borrow_and_update().clone();
@@ -223,7 +225,8 @@ impl Events {
         }
         let now = Instant::now();
         Self {
-            _places: (place, app.live.streams.clone()),
+            _place: app.live.streams.clone(),
+            session,
             marks,
             seen,
             steps,
@@ -239,7 +242,9 @@ impl Events {
     /// Waits for what is to be told next; none at the end.
     async fn next(&mut self) -> Option<String> {
         loop {
-            if *self.ended.borrow() || Instant::now() >= self.until {
+            // A session that has ended is told nothing more, not even what waits to be told.
+            let is_over = self.session.has_changed().is_err();
+            if *self.ended.borrow() || is_over || Instant::now() >= self.until {
                 return None;
             }
             if let Some(next) = self.queue.pop_front() {
@@ -248,6 +253,7 @@ impl Events {
             let alive = (Instant::now() + ALIVE_EVERY).min(self.until);
             tokio::select! {
                 _ = self.ended.changed() => return None,
+                _ = self.session.changed() => return None,
                 moved = self.marks.changed() => {
                     moved.ok()?;
                     self.note_changes();

@@ -13,6 +13,7 @@ use std::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use tokio::sync::watch;
 
 use super::once::Answers;
 use crate::{
@@ -43,7 +44,8 @@ struct Forms {
 struct Remembered {
     untold: Option<Done>,
     answers: Arc<Answers>,
-    streams: Arc<()>,
+    /// The live pages of the session. What watches it is told when it is gone.
+    streams: watch::Sender<()>,
 }
 
 /// A session that was proved.
@@ -139,11 +141,10 @@ impl Sessions {
         self.with(session, |remembered| remembered.answers.clone())
     }
 
-    /// Returns a place for one more live page, if there is one.
-    pub(super) fn stream(&self, session: &Session, max: usize) -> Option<Arc<()>> {
+    /// Returns a place for one more live page, if there is one. It changes for good when the session ends.
+    pub(super) fn stream(&self, session: &Session, max: usize) -> Option<watch::Receiver<()>> {
         self.with(session, |remembered| {
-            // One is our own.
-            (Arc::strong_count(&remembered.streams) <= max).then(|| remembered.streams.clone())
+            (remembered.streams.receiver_count() < max).then(|| remembered.streams.subscribe())
         })
     }
 

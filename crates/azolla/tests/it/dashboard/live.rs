@@ -237,3 +237,25 @@ fn t23_connections_that_wait_give_way_to_new_ones() {
     world.azolla(&["capture", "a note"]).ok();
     assert_eq!(events.wait("change"), json!({"azolla_id": "az-taskmgmt"}));
 }
+
+/// Who logs out is told nothing more, in no window.
+#[test]
+fn a_stream_ends_with_its_session_at_once() {
+    let world = World::with_worker("true");
+    let server = Server::start(&world);
+    let (operator, other) = (Visitor::operator(&world, &server), Visitor::operator(&world, &server));
+    let mut streams: Vec<_> = (0..2).map(|_| Events::open(&operator, "/events").1).collect();
+    let (_, mut others) = Events::open(&other, "/events");
+    for events in streams.iter_mut().chain([&mut others]) {
+        events.wait("step");
+    }
+    let began = Instant::now();
+    assert_eq!(operator.post("/logout", &[("csrf", &operator.csrf())]).status, 303);
+    for events in &mut streams {
+        while events.next().is_some() {}
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "a stream lasts a hundred seconds by itself");
+    assert_eq!(operator.get("/events").status, 401, "and does not begin again");
+    world.azolla(&["capture", "a note"]).ok();
+    assert_eq!(others.wait("change"), json!({"azolla_id": "az-taskmgmt"}), "another session goes on");
+}

@@ -5,6 +5,7 @@ mod arguments;
 mod bounded;
 mod client;
 mod look;
+mod message;
 mod orientation;
 mod proposal;
 mod resource;
@@ -15,6 +16,7 @@ mod stdio;
 mod tool;
 
 pub(crate) use client::Named;
+pub(crate) use message::no_message;
 pub(crate) use server::Server;
 pub(crate) use source::{Faults, Kept, Source};
 pub(crate) use stdio::serve;

@@ -7,7 +7,7 @@ use axum::{
     Extension,
     body::Body,
     extract::{Request, State},
-    http::{HeaderName, HeaderValue},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use azolla_protocol::IdSource;
@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 
 use super::{
     access,
+    answer::{ApiError, Reply},
     app::App,
     log::{Kind, Log},
     serve::Remote,
@@ -25,7 +26,7 @@ use super::{
 use crate::{
     deployment::Deployment,
     home::Home,
-    mcp::{Faults, Kept, Named, Server, Source},
+    mcp::{Faults, Kept, Named, Server, Source, no_message},
     stores::Stores,
     token::{Token, TokenHash},
 };
@@ -74,14 +75,25 @@ impl Mcp {
 pub(super) async fn answer(
     State(app): State<Arc<App>>,
     Extension(remote): Extension<Remote>,
-    mut request: Request,
+    request: Request,
 ) -> Response {
     if let Err(refused) = access::check_mcp(&app, request.headers(), remote.0) {
         return refused.into_response();
     }
-    let named = Named::default();
+    let (head, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, BODY_BYTES_MAX).await else {
+        return ApiError::too_large(BODY_BYTES_MAX).into_response();
+    };
+    let content_type = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let says_json = content_type.is_some_and(|kind| kind.trim_start().starts_with("application/json"));
+    let (named, text) = (Named::default(), body.clone());
+    let mut request = Request::from_parts(head, Body::from(body));
     request.extensions_mut().insert(named.clone());
     let mut response = app.mcp.service.handle(request).await.map(Body::new);
+    // What says that it is JSON and cannot be taken is answered in the terms of JSON-RPC, not as another media type.
+    if says_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return Reply::json(StatusCode::BAD_REQUEST, &no_message(&text)).into_response();
+    }
     // The id of a session carries the name that the client began with, and nothing else rests on it.
     let session = named.session(app.ids.body().as_str());
     if let Some(session) = session.and_then(|session| HeaderValue::try_from(session).ok()) {

@@ -129,16 +129,20 @@ fn world() -> World {
 fn nothing_but_the_protocol_is_on_stdout_whatever_comes_in() {
     let world = world();
     let mut session = Session::begin(&world, "raw");
-    for nonsense in ["not json", "{", "", "\u{1b}[31m", "{\"jsonrpc\":\"2.0\"", "\"text\""] {
+    // What is no JSON is told so, and so is what is JSON and no message; an empty line is nothing.
+    session.send("");
+    for (nonsense, code) in [
+        ("not json", -32700),
+        ("{", -32700),
+        ("\u{1b}[31m", -32700),
+        ("{\"jsonrpc\":\"2.0\"", -32700),
+        ("\"text\"", -32600),
+    ] {
         session.send(nonsense);
+        let refused = session.message();
+        let told = (refused["error"]["code"].as_i64(), &refused["id"]);
+        assert_eq!(told, (Some(code), &Value::Null), "{nonsense}: {refused}");
     }
-    // What is JSON and no message is told so; what is no JSON has nobody to be told.
-    let refused = session.message();
-    assert_eq!(
-        (refused["error"]["code"].as_i64(), &refused["id"]),
-        (Some(-32600), &Value::Null),
-        "{refused}"
-    );
     assert_eq!(session.ask("ping", json!({}))["result"], json!({}));
     let unknown = session.ask("tools/call", json!({"name": "approve_objective", "arguments": {}}));
     assert_eq!(unknown["error"]["message"], "there is no tool \"approve_objective\"");

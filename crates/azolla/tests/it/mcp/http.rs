@@ -108,9 +108,10 @@ fn what_is_too_large_or_no_message_is_refused() {
     assert!(words.starts_with("a note has at most 1 MiB"), "{words}");
     let beyond = send(&server, &own, &[], &message(1, "tools/call", &note("x".repeat(7 * 1024 * 1024))));
     assert!(matches!(beyond.status, 413 | 0), "{beyond:?}");
-    for (body, status) in [("not json", 415), ("[]", 415), ("{}", 415)] {
+    for (body, code) in [("not json", -32700), ("{", -32700), ("[]", -32600), ("{}", -32600)] {
         let reply = send(&server, &own, &[], body);
-        assert!(reply.status >= 400 && reply.status <= status, "{body}: {reply:?}");
+        let told = (reply.status, reply.json()["error"]["code"].as_i64(), reply.json()["id"].clone());
+        assert_eq!(told, (400, Some(code), Value::Null), "{body}: {reply:?}");
     }
     assert_eq!(send(&server, &own, &["Content-Type: text/plain"], "{}").status, 415);
     let ids =

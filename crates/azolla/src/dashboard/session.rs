@@ -29,6 +29,7 @@ const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
 /// What is known about sessions in this process. That they last is in the home store.
 pub(crate) struct Sessions {
     encrypted: bool,
+    cookie_name: String,
     forms: Arc<Forms>,
     remembered: Mutex<HashMap<[u8; 32], Remembered>>,
 }
@@ -91,20 +92,18 @@ impl Session {
 
 impl Sessions {
     /// Knows nobody yet.
-    pub(crate) fn new(encrypted: bool) -> anyhow::Result<Self> {
+    pub(crate) fn new(encrypted: bool, port: u16) -> anyhow::Result<Self> {
         let process: String = Token::fresh()?.text().chars().take(12).collect();
         let forms = Arc::new(Forms { process, next: AtomicU64::new(1) });
-        Ok(Self { encrypted, forms, remembered: Mutex::default() })
-    }
-
-    /// Returns the name of the cookie. Where connections are encrypted, no other host can set one of this name.
-    fn cookie_name(&self) -> &'static str {
-        if self.encrypted { "__Host-azolla_session" } else { "azolla_session" }
+        // Where connections are encrypted, no other host can set one of this name. A browser has the cookies of a host for
+        // all of its ports, so each has a name of its own.
+        let cookie_name = format!("{}azolla_session_{port}", if encrypted { "__Host-" } else { "" });
+        Ok(Self { encrypted, cookie_name, forms, remembered: Mutex::default() })
     }
 
     fn cookie(&self, value: &str, seconds: u32) -> Option<HeaderValue> {
         let secure = if self.encrypted { "; Secure" } else { "" };
-        let name = self.cookie_name();
+        let name = &self.cookie_name;
         let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
         HeaderValue::from_str(&text).ok()
     }
@@ -119,7 +118,7 @@ impl Sessions {
         let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut ours = all.flat_map(|line| line.split(';')).filter_map(|pair| {
             let (name, value) = pair.trim().split_once('=')?;
-            (name == self.cookie_name()).then_some(value)
+            (name == self.cookie_name).then_some(value)
         });
         // Two are one too many: one of them is not from here.
         let (Some(only), None) = (ours.next(), ours.next()) else { return None };

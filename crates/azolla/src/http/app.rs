@@ -84,7 +84,7 @@ impl App {
             log,
             ids: SystemIds::default(),
             clock: Arc::new(SystemClock),
-            sessions: Sessions::new(encrypted)?,
+            sessions: Sessions::new(encrypted, address.port())?,
             door: Door::default(),
             live: Live::new()?,
             who,

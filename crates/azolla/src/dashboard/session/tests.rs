@@ -12,22 +12,24 @@ fn with(cookies: &[&str]) -> HeaderMap {
 
 #[test]
 fn t24_only_one_whole_cookie_counts() {
-    let sessions = Sessions::new(false).unwrap();
+    let sessions = Sessions::new(false, 7517).unwrap();
     let value = "0123456789abcdef".repeat(4);
-    let ours = format!("azolla_session={value}");
+    let ours = format!("azolla_session_7517={value}");
     assert_eq!(sessions.cookie_of(&with(&[&format!("a=b; {ours}; c=d")])), Some(value.as_str()));
     for odd in [
         vec![],
-        vec!["azolla_session="],
-        vec!["azolla_session=0123"],
+        vec!["azolla_session_7517="],
+        vec!["azolla_session_7517=0123"],
         vec![&ours[..ours.len() - 1]],
         vec![ours.as_str(), ours.as_str()],
     ] {
         assert_eq!(sessions.cookie_of(&with(&odd)), None, "{odd:?}");
     }
+    let other = Sessions::new(false, 7518).unwrap();
+    assert_eq!(other.cookie_of(&with(&[&ours])), None, "another program of the same host");
     let odd = format!("{ours}; {ours}");
     assert_eq!(sessions.cookie_of(&with(&[&odd])), None);
-    let encrypted = Sessions::new(true).unwrap();
+    let encrypted = Sessions::new(true, 7517).unwrap();
     assert_eq!(encrypted.cookie_of(&with(&[&ours])), None, "another host may have set it");
     assert_eq!(encrypted.cookie_of(&with(&[&format!("__Host-{ours}")])), Some(value.as_str()));
 }
@@ -35,14 +37,14 @@ fn t24_only_one_whole_cookie_counts() {
 #[test]
 fn t24_the_cookie_is_for_this_server_alone() {
     let text = |sessions: Sessions| sessions.cookie("x", 5).unwrap().to_str().unwrap().to_owned();
-    let plain = "azolla_session=x; Path=/; Max-Age=5; HttpOnly; SameSite=Strict";
-    assert_eq!(text(Sessions::new(false).unwrap()), plain);
-    assert_eq!(text(Sessions::new(true).unwrap()), format!("__Host-{plain}; Secure"));
+    let plain = "azolla_session_7517=x; Path=/; Max-Age=5; HttpOnly; SameSite=Strict";
+    assert_eq!(text(Sessions::new(false, 7517).unwrap()), plain);
+    assert_eq!(text(Sessions::new(true, 7517).unwrap()), format!("__Host-{plain}; Secure"));
 }
 
 #[test]
 fn t24_every_session_has_a_word_of_its_own() {
-    let sessions = Sessions::new(false).unwrap();
+    let sessions = Sessions::new(false, 7517).unwrap();
     let (one, other) = (sessions.session(&"1".repeat(64), false), sessions.session(&"2".repeat(64), false));
     assert!(one.is_word(&one.csrf) && !one.is_word(&other.csrf));
     assert!(!one.is_word("") && !one.is_word(&one.csrf[..63]));
@@ -52,7 +54,7 @@ fn t24_every_session_has_a_word_of_its_own() {
 
 #[test]
 fn t24_a_number_of_another_process_is_told_apart() {
-    let session = || Sessions::new(false).unwrap().session(&"1".repeat(64), false);
+    let session = || Sessions::new(false, 7517).unwrap().session(&"1".repeat(64), false);
     let (one, other) = (session(), session());
     assert!(one.is_number_of_ours(&one.once()) && !one.is_number_of_ours(&other.once()));
     assert!(!one.is_number_of_ours("a-1") && !one.is_number_of_ours("1"));
@@ -73,7 +75,7 @@ fn t24_without_an_origin_the_browser_says_where_it_comes_from() {
 
 #[test]
 fn what_was_done_is_told_once() {
-    let sessions = Sessions::new(false).unwrap();
+    let sessions = Sessions::new(false, 7517).unwrap();
     let (one, other) = (sessions.session(&"1".repeat(64), false), sessions.session(&"2".repeat(64), false));
     let done = |what: &str| Done { made: None, what: what.to_owned(), next: None, remarks: Vec::new() };
     sessions.keep(&one, done("first"));

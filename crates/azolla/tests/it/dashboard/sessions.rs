@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::PermissionsExt,
 };
 
-use super::visitor::{FORM, Visitor, encoded, value_of};
+use super::visitor::{FORM, Visitor, cookie_name, encoded, value_of};
 use crate::{server::Server, world::World};
 
 const PAGES: [&str; 6] = ["/", "/objectives", "/notes", "/manifests", "/runs", "/health"];
@@ -29,16 +29,15 @@ fn r12_t24_no_page_is_shown_without_a_session() {
     let server = Server::start(&world);
     let stranger = Visitor::stranger(&server);
     let bearer = format!("Authorization: Bearer {}", world.operator_token());
+    let name = cookie_name(&server);
+    let (short, unknown) = (format!("Cookie: {name}x"), format!("Cookie: {name}{}", "0".repeat(64)));
     for path in PAGES {
-        for headers in
-            [vec![], vec![&*bearer], vec!["Cookie: azolla_session=x"], vec!["Cookie: azolla_session"]]
-        {
+        for headers in [vec![], vec![&*bearer], vec![&*short], vec![short.strip_suffix("=x").unwrap()]] {
             let reply = stranger.send("GET", path, &headers, "");
             assert_eq!(reply.status, 303, "{path} {headers:?}");
             assert!(reply.header("location").starts_with("/login"), "{reply:?}");
             assert_eq!(reply.body, "");
         }
-        let unknown = format!("Cookie: azolla_session={}", "0".repeat(64));
         assert_eq!(stranger.send("GET", path, &[&unknown], "").status, 303);
     }
     let deep = stranger.get("/objectives/az-app/obj-1?file=2");
@@ -98,7 +97,8 @@ fn a_session_begins_with_the_token_and_ends_when_one_logs_out() {
     let other = Visitor::operator(&world, &server);
     let out = operator.post("/logout", &[("csrf", &operator.csrf())]);
     assert_eq!((out.status, out.header("location")), (303, "/login"));
-    assert!(out.header("set-cookie").starts_with("azolla_session=; Path=/; Max-Age=0"), "{out:?}");
+    let ended = format!("{}; Path=/; Max-Age=0", cookie_name(&server));
+    assert!(out.header("set-cookie").starts_with(&ended), "{out:?}");
     assert_eq!(operator.get("/").status, 303);
     assert_eq!(other.get("/").status, 200, "it is one session that ends");
 }
@@ -164,7 +164,7 @@ fn sessions_outlive_a_restart_and_end_with_the_token_or_when_one_says_so() {
         let server = Server::start(&world);
         let cookie = Visitor::operator(&world, &server).cookie;
         let home = fs::read(world.home().join("home.sqlite")).unwrap();
-        let value = cookie.strip_prefix("azolla_session=").unwrap();
+        let value = cookie.strip_prefix(&cookie_name(&server)).unwrap();
         assert!(!home.windows(64).any(|bytes| bytes == value.as_bytes()), "only its hash is kept");
         assert_eq!(server.end(), Some(0));
         cookie

@@ -20,9 +20,10 @@ impl<'a> Visitor<'a> {
         Self { server, cookie: String::new() }
     }
 
-    /// Somebody with this cookie.
+    /// Somebody with this cookie, which may be of the same home's server at another port.
     pub(super) fn with_cookie(server: &'a Server<'a>, cookie: &str) -> Self {
-        Self { server, cookie: cookie.to_owned() }
+        let (_, value) = cookie.split_once('=').unwrap();
+        Self { server, cookie: format!("{}{value}", cookie_name(server)) }
     }
 
     /// The operator, logged in with the token.
@@ -36,7 +37,7 @@ impl<'a> Visitor<'a> {
     /// The same one, with the cookie of an answer.
     pub(super) fn with_cookie_of(&self, reply: &Reply) -> Self {
         let cookie = reply.header("set-cookie").split(';').next().unwrap().to_owned();
-        assert!(cookie.starts_with("azolla_session="), "{reply:?}");
+        assert!(cookie.starts_with(&cookie_name(self.server)), "{reply:?}");
         Self { server: self.server, cookie }
     }
 
@@ -122,6 +123,11 @@ impl<'a> Visitor<'a> {
         stream.write_all(head.as_bytes()).unwrap();
         stream
     }
+}
+
+/// The name of a server's cookie, with the `=`.
+pub(super) fn cookie_name(server: &Server<'_>) -> String {
+    format!("azolla_session_{}=", server.address.rsplit_once(':').unwrap().1)
 }
 
 /// What a browser calls a form.

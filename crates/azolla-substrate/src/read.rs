@@ -411,6 +411,12 @@ impl dyn SubstrateRead + '_ {
         Ok(entries)
     }
 
+    /// Returns the journal of everything that was made for one entry into TODO, oldest first: ids derive from each other
+    /// (W-5), and so do the keys of pause_states.
+    pub async fn journal_of_cycle(&self, id: &WorkOrderId) -> Result<Vec<JournalEntry>, SubstrateError> {
+        self.many(Statement::new(sql::JOURNAL_OF_TAIL, [id.as_str().into()]), rows::read_journal).await
+    }
+
     /// Tells whether a commit is there: how an unknown outcome is resolved (C-9).
     pub async fn is_committed(&self, id: &CommitId) -> Result<bool, SubstrateError> {
         Ok(!self.rows(Statement::new(sql::COMMITTED, [id.as_str().into()])).await?.is_empty())

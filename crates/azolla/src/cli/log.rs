@@ -112,11 +112,8 @@ async fn of_run(found: &Found, workorder: &WorkOrderId) -> Result<Vec<JournalEnt
     let body = workorder.body();
     let derived = ["evt", "snap", "wo", "out", "run"].map(|kind| format!("{kind}-{body}"));
     let pauses = [format!("workorder:wo-{body}"), format!("event:evt-{body}")];
-    let mut entries = Vec::new();
-    for id in derived.iter().chain(&pauses) {
-        entries.extend(found.read().journal_of(id).await?);
-    }
-    entries.sort_by_key(|entry| entry.seq);
+    let mut entries = found.read().journal_of_cycle(workorder).await?;
+    entries.retain(|entry| derived.contains(&entry.resource_id) || pauses.contains(&entry.resource_id));
     Ok(entries)
 }
 

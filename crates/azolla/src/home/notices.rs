@@ -110,6 +110,8 @@ fn claim(
     delivery: Delivery,
     at: Timestamp,
 ) -> rusqlite::Result<Vec<Notice>> {
+    /// How long a row is kept. A store that is put back to what it was before finds what was told since.
+    const KEPT_MS: i64 = 180 * 24 * 60 * 60 * 1_000;
     let mut fresh = Vec::new();
     for claim in claims {
         for notice in &claim.notices {
@@ -128,6 +130,9 @@ fn claim(
             let values = (claim.azolla_id.as_str(), claim.cursor.to_string());
             transaction.execute(sql::SET_NOTICE_PLACE, values)?;
         }
+    }
+    if !fresh.is_empty() {
+        transaction.execute(sql::NOTICES_OVER, [at.plus_ms(-KEPT_MS).to_string()])?;
     }
     Ok(fresh)
 }

@@ -118,6 +118,9 @@ pub(super) const CLAIM_NOTICE: &str = "
     INSERT INTO notice (azolla_id, pause_key, claimed_at, held) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (azolla_id, pause_key) DO NOTHING";
 
+/// What was told long ago. The place in the journal keeps it from being told again.
+pub(super) const NOTICES_OVER: &str = "DELETE FROM notice WHERE claimed_at < ?1 AND held IS NULL";
+
 pub(super) const HELD_NOTICES: &str = "
     SELECT azolla_id, held FROM notice WHERE held IS NOT NULL ORDER BY claimed_at, azolla_id, pause_key";
 

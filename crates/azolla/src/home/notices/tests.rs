@@ -56,6 +56,23 @@ fn a_notice_is_claimed_once_and_the_place_only_moves_forward() {
 }
 
 #[test]
+fn what_was_told_half_a_year_ago_is_forgotten_and_what_is_held_is_not() {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+    let (_directory, mut home) = home();
+    let day = |n: i64| at(1_793_520_000_000 + n * DAY_MS);
+    home.claim_notices(&claim("0:1", &["told"]), Delivery::Now, day(0)).unwrap();
+    home.claim_notices(&claim("0:2", &["held"]), Delivery::Later, day(0)).unwrap();
+    // Nobody claims what is there.
+    let mut again = |n: i64, other: &str| {
+        let all = claim("0:3", &["told", "held", other]);
+        keys(&home.claim_notices(&all, Delivery::Now, day(n)).unwrap()).len()
+    };
+    assert_eq!(again(180, "a"), 1, "it is kept for so long");
+    assert_eq!(again(181, "b"), 1, "and forgotten with what is told after that");
+    assert_eq!(again(182, "c"), 2, "the first, and not what is held");
+}
+
+#[test]
 fn programs_that_claim_at_once_share_the_notices_among_them() {
     let (directory, _home) = home();
     let path: &Path = &directory.path().join("home.sqlite");

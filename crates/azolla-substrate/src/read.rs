@@ -452,7 +452,7 @@ impl dyn SubstrateRead + '_ {
 /// Sorts after every instant and every id.
 const LAST: &str = "~";
 
-fn before_cells(before: Option<&Before>, limit: u64) -> [Cell; 3] {
+pub(crate) fn before_cells(before: Option<&Before>, limit: u64) -> [Cell; 3] {
     let (at, id) = match before {
         Some(Before { created_at, id }) => (created_at.to_string(), id.clone()),
         None => (LAST.to_owned(), LAST.to_owned()),

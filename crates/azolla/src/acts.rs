@@ -20,7 +20,7 @@ pub(crate) use self::{
     candidate::{CandidatePart, FoundCandidate, Listed, Triaged, all_triages, open_triages, outcome},
     name::Act,
     note::find as find_capture,
-    objective::{CANCELLED, Created, Edits, Seen, TITLE_CHARS_MAX, check_title, level},
+    objective::{CANCELLED, Created, Edits, IMPORTANCE, Seen, TITLE_CHARS_MAX, URGENCY, check_title, level},
     snooze::{DAYS_MAX, Until, days},
 };
 use crate::{

@@ -98,6 +98,7 @@ const PLANNED: &[(&str, &[&str], &[&str])] = &[
     (tasks::COUNT_OPEN_CANDIDATES, &[], &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["10"], &["candidate_open", "output_bundle.output_id A-1"]),
     (tasks::TRIAGE_OUTPUTS, &["''", "10"], &["workorder_triage"]),
+    (tasks::MANIFESTS_BEFORE, &["'x'", "'man-9'", "30"], &["manifest_latest"]),
     (tasks::LATEST_MANIFEST_EVENT, &[], &["event_manifest"]),
     (tasks::MANIFEST_EVENT_BEFORE, &["'2026-11-01T08:00:00.000Z'", "'evt-1'"], &["event_manifest"]),
     (tasks::LATEST_DEADLINE, &["'az-x'", "'obj-1'"], &["pause_deadline"]),

@@ -101,7 +101,7 @@ const PLANNED: &[(&str, &[&str])] = &[
     (tasks::COUNT_OPEN_CANDIDATES, &["candidate_open"]),
     (tasks::OPEN_OUTPUTS, &["candidate_open", "sqlite_autoindex_output_bundle_1"]),
     (tasks::TRIAGE_OUTPUTS, &["workorder_triage", "sqlite_autoindex_run_record_2"]),
-    (tasks::MANIFESTS, &["manifest_latest"]),
+    (tasks::MANIFESTS_BEFORE, &["manifest_latest"]),
     (tasks::LATEST_MANIFEST_EVENT, &["event_manifest"]),
     (tasks::MANIFEST_EVENT_BEFORE, &["event_manifest"]),
     (tasks::SNOOZES, &["snooze_until"]),

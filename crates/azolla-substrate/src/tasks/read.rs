@@ -8,7 +8,7 @@ use azolla_protocol::{
 use super::sql;
 use crate::{
     error::SubstrateError,
-    read::StoredEvent,
+    read::{Before, StoredEvent, before_cells},
     rows,
     statement::{Row, Statement},
     substrate::SubstrateRead,
@@ -157,14 +157,19 @@ impl dyn SubstrateRead + '_ {
         self.one(sql::MANIFEST, id.as_str(), rows::read_document).await
     }
 
-    /// Returns manifests, newest first.
-    pub async fn manifests(&self, limit: u64) -> Result<Vec<SessionManifest>, SubstrateError> {
-        self.many(Statement::new(sql::MANIFESTS, [limit.into()]), rows::read_document).await
+    /// Returns a page of manifests, newest first.
+    pub async fn manifests_before(
+        &self,
+        before: Option<&Before>,
+        limit: u64,
+    ) -> Result<Vec<SessionManifest>, SubstrateError> {
+        let cells = before_cells(before, limit);
+        self.many(Statement::new(sql::MANIFESTS_BEFORE, cells), rows::read_document).await
     }
 
     /// Returns the newest manifest.
     pub async fn latest_manifest(&self) -> Result<Option<SessionManifest>, SubstrateError> {
-        Ok(self.manifests(1).await?.pop())
+        Ok(self.manifests_before(None, 1).await?.pop())
     }
 
     /// Returns the newest MANIFEST_REQUESTED, processed or not.

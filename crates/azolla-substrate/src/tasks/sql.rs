@@ -186,8 +186,9 @@ pub(crate) const TRIAGE_OUTPUTS: &str = "
     ORDER BY workorder.created_at DESC, workorder.work_order_id DESC LIMIT $2";
 
 pub(crate) const MANIFEST: &str = "SELECT document FROM session_manifest WHERE manifest_id = $1";
-pub(crate) const MANIFESTS: &str =
-    "SELECT document FROM session_manifest ORDER BY created_at DESC, manifest_id DESC LIMIT $1";
+pub(crate) const MANIFESTS_BEFORE: &str = "
+    SELECT document FROM session_manifest WHERE (created_at, manifest_id) < ($1, $2)
+    ORDER BY created_at DESC, manifest_id DESC LIMIT $3";
 
 pub(crate) const LATEST_MANIFEST_EVENT: &str = concat!(
     "SELECT ",

@@ -3,7 +3,7 @@
 use azolla_protocol::{
     Actor, CandidateOutcome, EventId, EventType, GateResult, IdSource, OutputId, WorkOrderId,
 };
-use azolla_substrate::{TriageOutput, Write};
+use azolla_substrate::{Before, TriageOutput, Write};
 use azolla_testkit::{
     PatchCycle, TestStore, TriageCycle,
     cycle::{ROOM, event, valid},
@@ -94,8 +94,10 @@ on_both_backends! {
             cycle.gate(&work_order_id, GateResult::Pass, vec![write]).await.unwrap();
         }
         let read = world.read();
-        assert_eq!(read.manifests(10).await.unwrap(), made);
-        assert_eq!(read.manifests(2).await.unwrap(), made[..2]);
+        assert_eq!(read.manifests_before(None, 10).await.unwrap(), made);
+        assert_eq!(read.manifests_before(None, 2).await.unwrap(), made[..2]);
+        let before = Before { created_at: made[0].created_at, id: made[0].manifest_id.to_string() };
+        assert_eq!(read.manifests_before(Some(&before), 10).await.unwrap(), made[1..]);
         assert_eq!(read.latest_manifest().await.unwrap().as_ref(), made.first());
         assert_eq!(read.manifest(&made[2].manifest_id).await.unwrap().as_ref(), made.last());
     }

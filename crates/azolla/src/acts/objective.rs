@@ -20,6 +20,10 @@ use crate::{
 /// Why a run is stopped, where nobody says.
 pub(crate) const CANCELLED: &str = "cancelled by the operator";
 
+/// The importance and the urgency of an objective, where nobody says.
+pub(crate) const IMPORTANCE: u8 = 2;
+pub(crate) const URGENCY: u8 = 3;
+
 /// What a new objective says.
 pub(crate) struct Created {
     /// One line.

@@ -4,6 +4,7 @@ mod open;
 mod service;
 
 use std::{
+    collections::BTreeMap,
     io::{IsTerminal, Write},
     net::SocketAddr,
     path::Path,
@@ -16,7 +17,7 @@ use azolla_control_plane::{
     WorkerError,
     poll::{self, Until},
 };
-use azolla_protocol::WorkerRole;
+use azolla_protocol::{AzollaId, WorkerRole};
 use clap::Args;
 use tokio::{sync::watch, task::JoinSet};
 
@@ -156,7 +157,7 @@ impl Up {
                     listening.address,
                     listening.is_encrypted(),
                 )?;
-                let app = app.watching(contexts.under_way.clone(), !contexts.all.is_empty());
+                let app = app.watching(contexts.under_way.clone(), running(&contexts, &roles));
                 // Whoever has the link is logged in, and what a service prints is kept for others to read.
                 let link = match self.open || std::io::stdout().is_terminal() {
                     true => {
@@ -248,11 +249,8 @@ impl Up {
             let token = deployment.place.mcp_token();
             page.add(PLAIN, "agents (MCP) at /mcp, token in ").line(FAINT, &token.display().to_string());
         }
-        for context in &contexts.all {
-            let own = context.identity.azolla_type.blueprint().workers;
-            let words: Vec<_> =
-                own.iter().filter(|role| roles.contains(role)).map(|role| word(*role)).collect();
-            page.add(PLAIN, &format!("{} runs ", context.identity.azolla_id)).line(FAINT, &words.join(", "));
+        for (id, words) in running(contexts, roles) {
+            page.add(PLAIN, &format!("{id} runs ")).line(FAINT, &words);
         }
         for azolla in &contexts.left_out {
             page.line(PLAIN, &format!("{} is tried again until it can work", azolla.id));
@@ -260,6 +258,16 @@ impl Up {
         page.line(FAINT, "Ctrl-C ends it");
         Ok(page.show()?)
     }
+}
+
+/// Returns the azollas that work here, each with those of its roles that run, in words.
+fn running(contexts: &Contexts, roles: &[WorkerRole]) -> BTreeMap<AzollaId, String> {
+    let words = contexts.all.iter().map(|context| {
+        let own = context.identity.azolla_type.blueprint().workers.iter();
+        let words: Vec<_> = own.filter(|role| roles.contains(role)).map(|role| word(*role)).collect();
+        (context.identity.azolla_id.clone(), words.join(", "))
+    });
+    words.collect()
 }
 
 /// Returns every azolla, as notifications follow them: those that work here, and those that only others work for.

@@ -140,8 +140,7 @@ async fn acted(app: &App, act: Act, fields: &Fields) -> anyhow::Result<Done> {
     match act {
         Act::Seen => seen::take(app, fields).await,
         Act::Capture => {
-            let label = fields.given("label").unwrap_or("dashboard");
-            acts.capture(maybe(fields, "azolla")?.as_ref(), text("text").as_bytes(), label).await
+            acts.capture(maybe(fields, "azolla")?.as_ref(), text("text").as_bytes(), "dashboard").await
         }
         Act::Manifest => {
             let azolla = acts.one(maybe(fields, "azolla")?.as_ref(), AzollaType::TaskMgmt)?;
@@ -199,8 +198,8 @@ fn created(fields: &Fields) -> Result<Created, Failure> {
         title: one_line(fields, "title").unwrap_or_default(),
         criteria: fields.get("criteria").unwrap_or_default().trim_end().to_owned(),
         base: one_line(fields, "base"),
-        importance: level(fields, "importance")?.unwrap_or(2),
-        urgency: level(fields, "urgency")?.unwrap_or(3),
+        importance: level(fields, "importance")?.unwrap_or(acts::IMPORTANCE),
+        urgency: level(fields, "urgency")?.unwrap_or(acts::URGENCY),
     })
 }
 

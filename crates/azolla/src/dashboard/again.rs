@@ -19,9 +19,8 @@ use crate::{
 };
 
 /// The fields that a person types, with what they are called; the others are the page's own.
-const TYPED: [(&str, &str, Kind); 13] = [
+const TYPED: [(&str, &str, Kind); 12] = [
     ("text", "Note", Kind::Lines),
-    ("label", "Label", Kind::Line),
     ("title", "Title", Kind::Line),
     ("criteria", "Done when", Kind::Lines),
     ("feedback", "What is wrong", Kind::Lines),

@@ -108,6 +108,15 @@ pub(super) fn counted(count: usize, one: &str, several: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {several}") }
 }
 
+/// A field for an importance or an urgency.
+pub(super) fn level(name: &str, label: &str, value: u8) -> Markup {
+    html! {
+        label { (label) select name=(name) {
+            @for level in 0..=4_u8 { option value=(level) selected[level == value] { (level) @if level == 0 { " (most)" } } }
+        } }
+    }
+}
+
 /// A link to an older page of a list.
 pub(super) fn older(path: &str) -> Markup {
     html! { nav.pager aria-label="Pages" { a.button href=(path) rel="next" { "Older" } } }

@@ -1,6 +1,7 @@
 //! What every request is answered from.
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, SocketAddr},
     sync::Arc,
 };
@@ -51,9 +52,9 @@ pub(crate) struct App {
     /// The operator's steps, as on the command line.
     pub(crate) acts: Acts,
     who: String,
-    /// What is under way in this process, and whether anything works here.
+    /// What is under way in this process, and which roles of which azollas run here.
     pub(crate) steps: Arc<UnderWay>,
-    works: bool,
+    roles: BTreeMap<AzollaId, String>,
     /// Whoever reads it waits for the one before: a crowd without tokens takes one thread, not all.
     home: Arc<Mutex<Home>>,
 }
@@ -89,20 +90,25 @@ impl App {
             live: Live::new()?,
             who,
             steps: Arc::default(),
-            works: false,
+            roles: BTreeMap::new(),
             home,
             deployment,
         })
     }
 
-    /// Lets pages show what is under way in this process, where something works.
-    pub(crate) fn watching(self, steps: Arc<UnderWay>, works: bool) -> Self {
-        Self { steps, works, ..self }
+    /// Lets pages show what is under way in this process, and the roles of each azolla that run here, in words.
+    pub(crate) fn watching(self, steps: Arc<UnderWay>, roles: BTreeMap<AzollaId, String>) -> Self {
+        Self { steps, roles, ..self }
     }
 
     /// Tells whether what is due is worked on by this process.
     pub(crate) fn works(&self) -> bool {
-        self.works
+        !self.roles.is_empty()
+    }
+
+    /// Returns the roles of an azolla that run in this process; none if no role of it does.
+    pub(crate) fn roles_of(&self, id: &AzollaId) -> Option<&str> {
+        self.roles.get(id).map(String::as_str)
     }
 
     /// Returns what is under way in this process, the latest step last.

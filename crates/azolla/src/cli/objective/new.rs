@@ -29,11 +29,11 @@ pub(super) struct New {
     base: Option<String>,
 
     /// 0 to 4, 0 is most important.
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = acts::level)]
+    #[arg(long, value_name = "N", default_value_t = acts::IMPORTANCE, value_parser = acts::level)]
     importance: u8,
 
     /// 0 to 4: 0 now, 1 a day, 2 a week, 3 a month, 4 no deadline.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = acts::level)]
+    #[arg(long, value_name = "N", default_value_t = acts::URGENCY, value_parser = acts::level)]
     urgency: u8,
 
     #[command(flatten)]

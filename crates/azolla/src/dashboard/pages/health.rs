@@ -35,6 +35,8 @@ pub(super) struct Azolla {
     pub(super) repo: Option<String>,
     pub(super) store: String,
     pub(super) workers: Vec<String>,
+    /// Its roles that run in this process.
+    pub(super) roles: Option<String>,
     pub(super) held: Option<String>,
     /// What its store says, or why it says nothing.
     pub(super) state: Result<State, String>,
@@ -87,6 +89,7 @@ async fn load(ask: &Ask<'_>) -> Health {
             repo: azolla.repo.clone(),
             store,
             workers: workers(ask, azolla),
+            roles: ask.app.roles_of(&azolla.id).map(str::to_owned),
             held,
             state: state(ask, azolla).await.map_err(|error| error.to_string()),
         }
@@ -199,7 +202,7 @@ pub(super) fn view(health: &Health) -> Markup {
                 h2 { "This program" }
                 dl.facts-list {
                     div { dt { "version" } dd { (env!("CARGO_PKG_VERSION")) } }
-                    div { dt { "roles" } dd { @if health.works { "what is due is worked on here" } @else { "pages alone; the work waits for " (part::command("azolla up")) } } }
+                    div { dt { "work" } dd { @if health.works { "what is due is worked on here" } @else { "pages alone; the work waits for " (part::command("azolla up")) } } }
                     @for (name, path) in &health.paths { div { dt { (name) } dd { code { (part::words(path)) } } } }
                 }
                 p.faint { "A whole examination: " (part::command("azolla doctor")) " " (part::command("azolla verify")) }
@@ -221,6 +224,7 @@ fn azolla_view(azolla: &Azolla) -> Markup {
                 @if let Some(repo) = &azolla.repo { div { dt { "repository" } dd { code { (part::words(repo)) } } } }
                 div { dt { "store" } dd { code { (part::words(&azolla.store)) } } }
                 div { dt { "workers" } dd { (part::words(&azolla.workers.join(", "))) @if let Some(held) = &azolla.held { span.fact { "held back " (part::words(held)) } } } }
+                div { dt { "roles" } dd { @match &azolla.roles { Some(roles) => (part::words(roles)), None => "none in this program" } } }
                 @if let Ok(state) = &azolla.state {
                     div { dt { "under way" } dd { (state.open) } }
                     div { dt { "waiting for you" } dd { (state.waiting) } }

@@ -3,7 +3,7 @@
 use azolla_protocol::{
     AzollaId, AzollaType, ManifestId, ObjectiveId, OutputBundle, SessionManifest, Timestamp, WorkOrderId,
 };
-use azolla_substrate::{SubstrateError, SubstrateRead};
+use azolla_substrate::{Before, SubstrateError, SubstrateRead};
 use maud::{Markup, html};
 
 use super::load::{self, away};
@@ -13,8 +13,8 @@ use crate::{
     dashboard::{Ask, PageError, Shown, form::form, frame::Tab, part, session::Session},
 };
 
-/// Older ones that are listed.
-const OLDER_MAX: u64 = 30;
+/// Rows of a page of the list.
+const PAGE: usize = 30;
 
 /// What the page says.
 pub(super) struct Page {
@@ -28,6 +28,8 @@ pub(super) struct Page {
     /// What it says besides its actions, and what is known of its sources.
     pub(super) bundle: Option<OutputBundle>,
     pub(super) all: Vec<SessionManifest>,
+    /// Where the next page of the list begins.
+    pub(super) next: Option<String>,
     /// Whether one is asked for and not yet worked on.
     pub(super) is_asked: bool,
 }
@@ -43,7 +45,7 @@ pub(crate) async fn show(ask: &Ask<'_>) -> Result<Shown, PageError> {
     };
     let store = ask.app.stores.looking(desk).await.map_err(away)?;
     let id = ask.query("id").and_then(|id| ManifestId::new(id).ok());
-    let mut page = load(&*store, desk.id.clone(), id).await.map_err(away)?;
+    let mut page = load(&*store, desk.id.clone(), id, load::before(ask).as_ref()).await.map_err(away)?;
     page.others = load::of_type(ask, AzollaType::TaskMgmt)
         .map(|azolla| azolla.id.clone())
         .filter(|id| *id != desk.id)
@@ -56,10 +58,17 @@ async fn load(
     read: &dyn SubstrateRead,
     azolla_id: AzollaId,
     id: Option<ManifestId>,
+    before: Option<&Before>,
 ) -> Result<Page, SubstrateError> {
-    let all = read.manifests(OLDER_MAX).await?;
+    // One more than fits tells whether there is another page.
+    let mut all = read.manifests_before(before, PAGE as u64 + 1).await?;
+    let is_last = all.len() <= PAGE;
+    all.truncate(PAGE);
+    let last = all.last().filter(|_| !is_last);
+    let next = last.map(|last| load::key(last.created_at, last.manifest_id.as_str()));
     let shown = match id {
         Some(id) => read.manifest(&id).await?,
+        None if before.is_some() => read.latest_manifest().await?,
         None => all.first().cloned(),
     };
     let work_order_id =
@@ -78,6 +87,7 @@ async fn load(
         shown,
         bundle,
         all,
+        next,
     })
 }
 
@@ -167,7 +177,7 @@ fn older(page: &Page) -> Markup {
     let shown = page.shown.as_ref().map(|shown| &shown.manifest_id);
     let others: Vec<_> = page.all.iter().filter(|manifest| Some(&manifest.manifest_id) != shown).collect();
     html! {
-        section data-live="older" hidden[others.is_empty()] {
+        section data-live="older" hidden[others.is_empty() && page.next.is_none()] {
             h2 { "Others" }
             ul.rows {
                 @for manifest in others {
@@ -177,6 +187,7 @@ fn older(page: &Page) -> Markup {
                     }
                 }
             }
+            @if let Some(next) = &page.next { (part::older(&format!("/manifests?azolla={}&before={next}", page.azolla_id))) }
         }
     }
 }

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::load::{self, away};
 use crate::{
-    acts::{Act, TITLE_CHARS_MAX},
+    acts::{Act, IMPORTANCE, TITLE_CHARS_MAX, URGENCY},
     config::AzollaConfig,
     dashboard::{Ask, PageError, Shown, form::form, frame::Tab, part, session::Session},
 };
@@ -232,6 +232,14 @@ fn new(listed: &Listed, session: &Session) -> Markup {
         }
         label { "Title" input name="title" required maxlength=(TITLE_CHARS_MAX) autocomplete="off"; }
         label { "Done when" textarea name="criteria" rows="4" required {} }
+        details {
+            summary { "More" }
+            label { "From branch (if not the azolla's)" input name="base" autocomplete="off"; }
+            div.pair {
+                (part::level("importance", "Importance", IMPORTANCE))
+                (part::level("urgency", "Urgency", URGENCY))
+            }
+        }
         p.faint { "It is stored as not approved: nothing runs before you approve it." }
         button.main { "Store it" }
     };

@@ -316,6 +316,7 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
         shown: Some(manifest),
         bundle: Some(a_bundle(said, format!("{said}\n1. {said}"))),
         all: vec![older],
+        next: Some("2026-11-16T10:00:00.000Z~man-a".to_owned()),
         is_asked: false,
     };
     pages.insert("manifests", manifests::view(&page, &session).into_string());
@@ -326,6 +327,7 @@ fn pages(said: &str) -> HashMap<&'static str, String> {
         repo: Some(text()),
         store: text(),
         workers: vec![text()],
+        roles: Some(text()),
         held: Some(text()),
         state,
     };

@@ -266,16 +266,16 @@ fn a_note_becomes_work_by_forms() {
     let server = Server::start(&world);
     let operator = Visitor::operator(&world, &server);
     let note = "- Paint the fence\n- Order new tyres\n- Answer the letter\n- Call the plumber";
-    let said = operator.done("capture", &[("text", note), ("label", "phone")]);
+    let said = operator.done("capture", &[("text", note)]);
     assert!(
         said.starts_with("cap-")
             && said.ends_with(": the note is kept; what comes of it: azolla triage --now"),
         "{said}"
     );
     let stored = world.azolla(&["triage", "captures", "--json"]).json("captures")[0]["capture"].clone();
-    assert_eq!((&stored["raw_content"], &stored["source_label"]), (&json!(note), &json!("phone")));
+    assert_eq!((&stored["raw_content"], &stored["source_label"]), (&json!(note), &json!("dashboard")));
     assert_eq!(
-        operator.refused("capture", 409, &[("text", " \n")]),
+        operator.refused("capture", 409, &[("text", " \u{200b}\n")]),
         "a note cannot be empty\nhint: azolla capture TEXT\n"
     );
     assert_eq!(

@@ -127,20 +127,12 @@ fn edit(page: &Page, session: &Session) -> Markup {
                 p.faint { "Its words can be changed while it does not run." }
             }
             div.pair {
-                (level("importance", "Importance", objective.importance))
-                (level("urgency", "Urgency", objective.urgency))
+                (part::level("importance", "Importance", objective.importance))
+                (part::level("urgency", "Urgency", objective.urgency))
             }
             button.main { "Store the changes" }
         },
     )
-}
-
-fn level(name: &str, label: &str, value: u8) -> Markup {
-    html! {
-        label { (label) select name=(name) {
-            @for level in 0..=4_u8 { option value=(level) selected[level == value] { (level) @if level == 0 { " (most)" } } }
-        } }
-    }
 }
 
 fn block(page: &Page, session: &Session) -> Markup {
@@ -166,7 +158,8 @@ fn snooze(page: &Page, session: &Session) -> Markup {
         Act::Snooze,
         &[],
         html! {
-            label { "For how many days" input type="number" name="days" min="1" max=(DAYS_MAX) value="7" required; }
+            label { "For how many days" input type="number" name="days" min="1" max=(DAYS_MAX) value="7"; }
+            label { "Or until the beginning of a day (UTC)" input type="date" name="until"; }
             p.faint { "It is not called overdue before that." }
             button.main { "Leave it alone" }
         },

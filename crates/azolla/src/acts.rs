@@ -13,7 +13,7 @@ use std::{path::Path, sync::Arc};
 
 use azolla_control_plane::operator::Operator;
 use azolla_protocol::{AzollaId, AzollaType, ObjectiveId};
-use azolla_substrate::{Identity, StoredObjective, Substrate, SubstrateRead, SystemIds};
+use azolla_substrate::{Identity, Substrate, SystemIds};
 
 pub(crate) use self::{
     allowed::{allowed, may_reword},
@@ -24,10 +24,10 @@ pub(crate) use self::{
     snooze::{DAYS_MAX, Until, days},
 };
 use crate::{
-    cli::id::{self, IdPart},
     config::AzollaConfig,
     deployment::{Deployment, identity},
     failure::Failure,
+    find::{self, Found, IdPart},
     stores::Stores,
 };
 
@@ -37,6 +37,13 @@ pub(crate) const RUN: &str = "azolla run --until-idle";
 /// What to type for what a program that keeps everything going does by itself.
 pub(crate) const WORKS: [&str; 2] = [RUN, TRIAGE];
 const TRIAGE: &str = "azolla triage --now";
+
+/// Returns who the operator is, for the record.
+pub(crate) fn who() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    let name: String = named.unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect();
+    if name.trim().is_empty() { "operator".to_owned() } else { name }
+}
 
 /// The operator, over all azollas of this machine.
 pub(crate) struct Acts {
@@ -104,33 +111,11 @@ impl Done {
     }
 }
 
-/// An objective, and where it was found.
-pub(crate) struct Found {
-    /// Its azolla.
-    pub(crate) azolla: AzollaConfig,
-    /// The azolla's store.
-    pub(crate) store: Arc<dyn Substrate>,
-    /// The objective.
-    pub(crate) stored: StoredObjective,
-}
-
-impl Found {
-    /// Returns the read half of the store.
-    pub(crate) fn read(&self) -> &dyn SubstrateRead {
-        self.store.read()
-    }
-
-    /// Returns the objective's id.
-    pub(crate) fn id(&self) -> &ObjectiveId {
-        &self.stored.objective.objective_id
-    }
-}
-
 impl Acts {
     /// The operator at a terminal, with the configuration of `home`.
     pub(crate) fn load(home: Option<&Path>) -> anyhow::Result<Self> {
         let stores = Arc::new(Stores::new(Arc::new(Deployment::load(home)?)));
-        Ok(Self::new(stores, crate::cli::who(), Asked::InADirectory))
+        Ok(Self::new(stores, who(), Asked::InADirectory))
     }
 
     /// The operator, with stores that others use too.
@@ -167,7 +152,7 @@ impl Acts {
 
     /// Finds the one objective that a part of an id means, in the named azolla or in all of them.
     pub(crate) async fn find(&self, named: Option<&AzollaId>, part: &IdPart) -> anyhow::Result<Found> {
-        id::objective(&*self.stores, named, part).await
+        find::objective(&*self.stores, named, part).await
     }
 
     /// Returns an objective by its whole id.

@@ -147,6 +147,11 @@ impl Config {
     pub(crate) fn azolla(&self, id: &AzollaId) -> Option<&AzollaConfig> {
         self.azollas.iter().find(|azolla| azolla.id == *id)
     }
+
+    /// Returns the azollas of a type.
+    pub(crate) fn of_type(&self, azolla_type: AzollaType) -> impl Iterator<Item = &AzollaConfig> {
+        self.azollas.iter().filter(move |azolla| azolla.azolla_type == azolla_type)
+    }
 }
 
 impl AzollaConfig {

@@ -105,8 +105,7 @@ impl Deployment {
         azolla_type: AzollaType,
         several: impl FnOnce(String) -> Failure,
     ) -> Result<&AzollaConfig, Failure> {
-        let all: Vec<_> =
-            self.config.azollas.iter().filter(|azolla| azolla.azolla_type == azolla_type).collect();
+        let all: Vec<_> = self.config.of_type(azolla_type).collect();
         match all[..] {
             [only] => Ok(only),
             [] => Err(Failure::not_found(format!("no {azolla_type} is configured"))

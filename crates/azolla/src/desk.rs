@@ -4,6 +4,7 @@
 mod content;
 mod next;
 mod notes;
+mod objective;
 mod said;
 mod spending;
 
@@ -19,6 +20,7 @@ use self::content::Mark;
 pub(crate) use self::{
     content::{Content, Desk},
     next::{Action, actions},
+    objective::objective_page,
     said::{Changes, Remark, changes, waiting},
     spending::{NextStep, Spending},
 };

@@ -21,7 +21,6 @@ mod waiting;
 
 pub(crate) use app::App;
 pub(crate) use listen::{Listening, bind};
-pub(crate) use operator::objective_page;
 pub(crate) use places::one as one_address;
 pub(crate) use replay::WINDOW_MS as QUERY_WINDOW_MS;
 pub(crate) use serve::{Remote, serve};

@@ -1,5 +1,6 @@
 //! The `azolla` program: reads the command line and answers with an exit code.
 
+mod actions;
 mod acts;
 mod cli;
 mod config;
@@ -7,10 +8,12 @@ mod dashboard;
 mod deployment;
 mod desk;
 mod failure;
+mod find;
 mod git;
 mod home;
 mod http;
 mod ledger;
+mod line;
 mod mcp;
 mod memory;
 mod nearest;

@@ -17,7 +17,7 @@ pub(crate) use self::{
     table::Table,
     width::{columns, cut, padded, terminal, terminal_of_stderr},
 };
-pub(crate) use words::{age, ago, day_and_time, duration, status};
+pub(crate) use words::{age, ago, day_and_time, duration, quoted, status};
 
 /// A title or a name.
 pub(crate) const STRONG: Style = Style::new().bold();

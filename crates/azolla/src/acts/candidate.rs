@@ -10,12 +10,12 @@ use azolla_protocol::{
 };
 use azolla_substrate::{Identity, Substrate, SubstrateRead, TriageOutput};
 
-use super::{Acts, Done, Found, objective::check_title};
+use super::{Acts, Done, objective::check_title};
 use crate::{
-    cli::id::{IdPart, NoId, ambiguous},
     config::AzollaConfig,
     deployment::identity,
     failure::Failure,
+    find::{Found, IdPart, NoId, ambiguous},
     screen::plain,
 };
 
@@ -63,11 +63,7 @@ impl fmt::Display for CandidatePart {
 impl CandidatePart {
     fn is_of(&self, listed: &Listed) -> bool {
         let id = &listed.id.output_id;
-        listed.id.index + 1 == self.number
-            && self.output.as_ref().is_none_or(|part| {
-                let part = part.as_str();
-                id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
-            })
+        listed.id.index + 1 == self.number && self.output.as_ref().is_none_or(|part| part.is_of(id.as_str()))
     }
 
     /// Returns those of several triages that it can mean.

@@ -6,12 +6,10 @@ use azolla_substrate::{CaptureFilter, StoredCapture, SubstrateRead};
 
 use super::{Acts, Done, TRIAGE};
 use crate::{
-    cli::{
-        id::{IdPart, ambiguous, or_near},
-        line,
-    },
     config::AzollaConfig,
     failure::Failure,
+    find::{IdPart, ambiguous, or_near},
+    line,
     screen::plain,
 };
 
@@ -105,10 +103,7 @@ pub(crate) async fn find(read: &dyn SubstrateRead, part: &IdPart) -> anyhow::Res
         if matches.is_empty() {
             matches = read.captures(&CaptureFilter { status, after: None, limit: LOOKED_AT_MAX }).await?;
             known = matches.iter().map(name).collect();
-            matches.retain(|stored| {
-                let (id, part) = (&stored.capture.capture_id, part.as_str());
-                id.as_str().starts_with(part) || id.as_str().ends_with(part) || id.body().starts_with(part)
-            });
+            matches.retain(|stored| part.is_of(stored.capture.capture_id.as_str()));
         }
     }
     match &matches[..] {

@@ -10,12 +10,8 @@ use azolla_protocol::{
     AzollaId, AzollaType, BlockerId, BlockerKind, Objective, ObjectiveStatus, RunId, is_blank, limits,
 };
 
-use super::{Acts, Done, Found, RUN};
-use crate::{
-    cli::{actions, quoted},
-    config::AzollaConfig,
-    failure::Failure,
-};
+use super::{Acts, Done, RUN};
+use crate::{actions, config::AzollaConfig, failure::Failure, find::Found, screen::quoted};
 
 /// Why a run is stopped, where nobody says.
 pub(crate) const CANCELLED: &str = "cancelled by the operator";

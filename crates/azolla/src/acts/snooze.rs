@@ -7,8 +7,8 @@ use azolla_substrate::DeadlinePause;
 
 use super::{Acts, Done};
 use crate::{
-    cli::id::{self, IdPart},
     failure::Failure,
+    find::{IdPart, ambiguous},
     screen::day_and_time,
 };
 
@@ -69,7 +69,7 @@ impl Acts {
             if config.peers.iter().all(|peer| peer.id != *azolla) {
                 return Err(Failure::not_found(format!("there is no azolla or peer {azolla}")).into());
             }
-            return Ok((azolla.clone(), elsewhere(azolla, part.as_str(), pointed_at)?));
+            return Ok((azolla.clone(), elsewhere(azolla, part, pointed_at)?));
         }
         let found = self.find(azolla, part).await?;
         if found.stored.objective.objective_type == ObjectiveType::Standing {
@@ -80,18 +80,20 @@ impl Acts {
 }
 
 /// Returns an objective of another machine: one that was pointed at by any part of its id, any other by the whole.
-fn elsewhere(azolla: &AzollaId, part: &str, pointed_at: &[DeadlinePause]) -> Result<ObjectiveId, Failure> {
+fn elsewhere(azolla: &AzollaId, part: &IdPart, pointed_at: &[DeadlinePause]) -> Result<ObjectiveId, Failure> {
     const BODY_CHARS: usize = 12;
     let ids = pointed_at.iter().filter(|found| found.pause.azolla_id == *azolla);
     let ids: BTreeSet<_> =
-        ids.map(|found| &found.pause.objective_id).filter(|id| id::is_part(part, id)).collect();
-    let whole = ObjectiveId::new(part).ok().filter(|id| id.body().len() >= BODY_CHARS);
+        ids.map(|found| &found.pause.objective_id).filter(|id| part.is_of(id.as_str())).collect();
+    let whole = ObjectiveId::new(part.as_str()).ok().filter(|id| id.body().len() >= BODY_CHARS);
     match (ids.len(), ids.first(), whole) {
         (1, Some(id), _) => Ok((*id).clone()),
         (0, _, Some(whole)) => Ok(whole),
-        (0, ..) => Err(Failure::not_found(format!("nothing of {azolla} that was pointed at is {part}"))
-            .hint("type the whole id, as the page shows it")),
-        (count, ..) => Err(id::ambiguous(part, count, ids.iter().map(ToString::to_string))),
+        (0, ..) => {
+            Err(Failure::not_found(format!("nothing of {azolla} that was pointed at is {}", part.as_str()))
+                .hint("type the whole id, as the page shows it"))
+        }
+        (count, ..) => Err(ambiguous(part.as_str(), count, ids.iter().map(ToString::to_string))),
     }
 }
 

@@ -16,9 +16,12 @@ use super::{
     Which,
     editor::{self, Edited},
     tell_made,
-    text::quoted,
 };
-use crate::{acts::Acts, deployment::Deployment, screen::remark};
+use crate::{
+    acts::Acts,
+    deployment::Deployment,
+    screen::{quoted, remark},
+};
 
 /// Store a note; prints its id
 #[derive(Args)]

@@ -15,13 +15,14 @@ use azolla_substrate::SystemIds;
 use clap::{Args, Parser};
 
 use self::elsewhere::Elsewhere;
-use super::{Arguments, id::all, text::quoted};
+use super::Arguments;
 use crate::{
     config::{Place, add_recorded, copy_provider, first_text},
     deployment::Deployment,
     failure::Failure,
+    find::all,
     nearest::meant,
-    screen::{self, FAINT, PLAIN, Page, STRONG},
+    screen::{self, FAINT, PLAIN, Page, STRONG, quoted},
 };
 
 /// Show the whole way from a note to a result, in a scratch directory

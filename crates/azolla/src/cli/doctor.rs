@@ -13,11 +13,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    cli::text::quoted,
     config::Place,
     deployment::Deployment,
     failure,
-    screen::{self, BAD, FAINT, GOOD, NOTE, PLAIN, Page, TYPE, padded},
+    screen::{self, BAD, FAINT, GOOD, NOTE, PLAIN, Page, TYPE, padded, quoted},
 };
 
 /// Check git, configuration, stores, repositories and workers; print every path in use

@@ -15,13 +15,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use self::note::Note;
-use super::{
-    Which,
-    id::{self, Found, IdPart},
-};
+use super::Which;
 use crate::{
     deployment::Deployment,
     failure::Failure,
+    find::{self, Found, IdPart},
     screen::{self, FAINT, PLAIN, Page, STRONG, day_and_time, duration},
 };
 
@@ -70,7 +68,7 @@ impl Explain {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        let (found, named) = id::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
+        let (found, named) = find::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
         let ids: Vec<WorkOrderId> = match named {
             Some(id) => vec![id],
             None => {

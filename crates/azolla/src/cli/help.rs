@@ -41,7 +41,7 @@ pub(crate) fn instead_of_command(error: &clap::Error) -> Option<String> {
     }
     let is_near_a_command = error.get(ContextKind::SuggestedSubcommand).is_some();
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let id = word.parse::<super::id::IdPart>().ok()?;
+    let id = word.parse::<crate::find::IdPart>().ok()?;
     let id = id.as_str();
     let hint = match id.split_once('-').map(|(kind, _)| kind) {
         Some("obj") => format!("azolla objective show {id}"),

@@ -1,7 +1,5 @@
 //! `azolla log`: what happened, newest last, from the journal.
 
-pub(crate) mod line;
-
 use std::{collections::VecDeque, path::Path, process::ExitCode};
 
 use azolla_protocol::{EventId, JournalEntry, WorkOrderId};
@@ -9,13 +7,12 @@ use azolla_substrate::{JournalCursor, SubstrateError, SubstrateRead};
 use clap::Args;
 use serde_json::json;
 
-use super::{
-    Which,
-    id::{self, Found, IdPart},
-};
+use super::Which;
 use crate::{
     config::AzollaConfig,
     deployment::Deployment,
+    find::{self, Found, IdPart},
+    line,
     screen::{self, FAINT, PLAIN, Page, day_and_time},
 };
 
@@ -50,7 +47,7 @@ impl Log {
         let mut entries: Vec<(&AzollaConfig, JournalEntry)> = Vec::new();
         match &self.id {
             Some(part) => {
-                let (found, run) = id::workorder(&deployment, named, part).await?;
+                let (found, run) = find::workorder(&deployment, named, part).await?;
                 let journal = match run {
                     Some(run) => of_run(&found, &run).await?,
                     None => of_objective(&found).await?,

@@ -1,6 +1,5 @@
 //! The command line: a file per subcommand.
 
-pub(crate) mod actions;
 mod capture;
 mod completions;
 mod config;
@@ -10,7 +9,6 @@ mod editor;
 pub(crate) mod explain;
 mod export;
 pub(crate) mod help;
-pub(crate) mod id;
 mod import;
 mod init;
 mod limits;
@@ -36,11 +34,8 @@ mod trust;
 mod up;
 mod verify;
 
-pub(crate) use id::{Found, IdPart, objective as find_objective, workorder as find_workorder};
-pub(crate) use log::line;
 pub(crate) use progress::draw;
 use tell::{tell, tell_made};
-pub(crate) use text::{quoted, who};
 
 use std::{
     path::{Path, PathBuf},

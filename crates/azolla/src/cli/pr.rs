@@ -28,14 +28,12 @@ use self::{
     git::Git,
     target::Target,
 };
-use super::{
-    Which, actions,
-    id::{self, Found, IdPart},
-    run::Signals,
-};
+use super::{Which, run::Signals};
 use crate::{
+    actions,
     deployment::Deployment,
     failure::{Code, Failure},
+    find::{self, Found, IdPart},
     screen::{self, FAINT, PLAIN, Page, STRONG, plain, remark, status},
 };
 
@@ -168,7 +166,7 @@ impl Pr {
 
     async fn push_and_open(&self, home: Option<&Path>, stage: &Cell<Stage>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
-        let found = id::objective(&deployment, self.which.azolla.as_ref(), &self.id).await?;
+        let found = find::objective(&deployment, self.which.azolla.as_ref(), &self.id).await?;
         let passed = passed(&found).await?;
         let base = self.base(&found)?;
         if found.azolla.repo_path().is_none() && !deployment.place.mirror(&found.azolla.id).is_dir() {

@@ -28,14 +28,11 @@ use tokio::{
 };
 
 use self::side::Side;
-use super::{
-    Which,
-    id::{self, Found, IdPart},
-    run::signals::Signals,
-};
+use super::{Which, run::signals::Signals};
 use crate::{
     deployment::Deployment,
     failure::{Code, Failure},
+    find::{self, Found, IdPart},
     screen::{self, FAINT, GOOD, PLAIN, Page, STRONG, padded, remark},
     workers,
 };
@@ -73,7 +70,7 @@ pub(crate) struct Replay {
 impl Replay {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
-        let (found, named) = id::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
+        let (found, named) = find::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
         let id = match named {
             Some(id) => id,
             None => latest(&found).await?,

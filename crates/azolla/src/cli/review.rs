@@ -14,13 +14,12 @@ use clap::Args;
 use serde_json::json;
 
 use self::paths::protected_paths;
-use super::{
-    Which, actions,
-    id::{self, Found, IdPart},
-};
+use super::Which;
 use crate::{
+    actions,
     deployment::Deployment,
     failure::Failure,
+    find::{self, Found, IdPart},
     git,
     ledger::number,
     screen::{self, BAD, FAINT, GOOD, PLAIN, Page, STRONG, duration, status},
@@ -104,7 +103,7 @@ impl Reviewed {
 impl Review {
     pub(crate) async fn run(self, home: Option<&Path>) -> anyhow::Result<ExitCode> {
         let deployment = Deployment::load(home)?;
-        let (found, named) = id::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
+        let (found, named) = find::workorder(&deployment, self.which.azolla.as_ref(), &self.id).await?;
         let result = load(&found, named).await?;
         let protected = protected_paths(&result.paths);
         if self.json {

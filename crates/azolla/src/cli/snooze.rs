@@ -5,8 +5,11 @@ use std::{path::Path, process::ExitCode};
 use azolla_protocol::AzollaId;
 use clap::Args;
 
-use super::{id::IdPart, tell};
-use crate::acts::{self, Acts, Until};
+use super::tell;
+use crate::{
+    acts::{self, Acts, Until},
+    find::IdPart,
+};
 
 /// Leave an overdue objective alone for a while
 #[derive(Args)]

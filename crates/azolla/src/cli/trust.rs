@@ -12,8 +12,9 @@ use azolla_substrate::SystemClock;
 use clap::Args;
 use serde_json::json;
 
-use super::{Which, actions};
+use super::Which;
 use crate::{
+    actions,
     config::{AzollaConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile},
     deployment::Deployment,
     failure::Failure,

@@ -19,8 +19,9 @@ use super::{
     session::{self, is_from_here},
 };
 use crate::{
-    acts::{self, Act, Acts, CANCELLED, Created, Done, Edits, Found, FoundCandidate, Seen, Until},
+    acts::{self, Act, Acts, CANCELLED, Created, Done, Edits, FoundCandidate, Seen, Until},
     failure::{Code, Failure, Words, without_flags},
+    find::Found,
     http::App,
 };
 

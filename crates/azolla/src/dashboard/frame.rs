@@ -73,8 +73,7 @@ pub(super) struct Frame<'a> {
 
 /// Returns the azollas that take notes.
 pub(super) fn desks(app: &App) -> Vec<String> {
-    let azollas = app.deployment.config.azollas.iter();
-    let desks = azollas.filter(|azolla| azolla.azolla_type == AzollaType::TaskMgmt);
+    let desks = app.deployment.config.of_type(AzollaType::TaskMgmt);
     desks.map(|azolla| azolla.id.to_string()).collect()
 }
 

@@ -12,7 +12,7 @@ use azolla_substrate::{
 use serde_json::{Value, json};
 
 use super::notes::Notes;
-use crate::{cli::line, config::AzollaConfig, failure::sentence, home::Look};
+use crate::{config::AzollaConfig, failure::sentence, home::Look, line};
 
 /// One azolla, as the page shows it.
 pub(crate) struct Desk {

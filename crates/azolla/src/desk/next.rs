@@ -11,7 +11,7 @@ use super::{
     content::{Content, Desk},
     notes::{self, Notes},
 };
-use crate::{cli::actions, deployment::STANDING};
+use crate::{actions, deployment::STANDING};
 
 /// One thing for the operator to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

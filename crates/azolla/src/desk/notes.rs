@@ -9,7 +9,7 @@ use azolla_substrate::{DeadlinePause, SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 
 use super::content::Desk;
-use crate::cli::line;
+use crate::line;
 
 /// What was read.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use super::{
     spending::{Held, NextStep},
 };
 use crate::{
-    cli::line,
     deployment::Deployment,
+    line,
     screen::{ago, cut},
 };
 

@@ -21,8 +21,7 @@ use super::{
     replay::Replay,
 };
 use crate::{
-    acts::{Acts, Asked},
-    cli,
+    acts::{self, Acts, Asked},
     config::AzollaConfig,
     dashboard::{Door, Live, Sessions},
     deployment::Deployment,
@@ -73,7 +72,7 @@ impl App {
         let home = Arc::new(Mutex::new(Home::open(&deployment.place.home_store())?));
         let mcp = Mcp::new(&deployment, &stores, &home, &log)?;
         let hosts = Hosts::new(&deployment.config.http.hosts, address, encrypted);
-        let who = cli::who();
+        let who = acts::who();
         Ok(Self {
             acts: Acts::new(stores.clone(), who.clone(), Asked::OnAPage),
             stores,

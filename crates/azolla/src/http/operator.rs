@@ -2,10 +2,8 @@
 //! given on the command line (T27).
 
 use axum::http::StatusCode;
-use azolla_protocol::{
-    AzollaId, AzollaType, ObjectiveId, ObjectiveStatus, OutputId, RunId, content::TriageContent,
-};
-use azolla_substrate::{ObjectiveFilter, SubstrateError, SubstrateRead, TriageOutput};
+use azolla_protocol::{AzollaId, AzollaType, ObjectiveId, ObjectiveStatus, OutputId, RunId};
+use azolla_substrate::{ObjectiveFilter, SubstrateError, TriageOutput};
 use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +15,12 @@ use super::{
     schemas,
     serve::Call,
 };
-use crate::{config::AzollaConfig, deployment::identity};
+use crate::{
+    acts::{Listed, Triaged},
+    config::AzollaConfig,
+    deployment::identity,
+    desk::objective_page,
+};
 
 /// How many things a page has where nothing is said, and the most.
 const PAGE_DEFAULT: u64 = 100;
@@ -115,24 +118,6 @@ pub(super) async fn objective(app: &App, call: &Call) -> Result<Reply, ApiError>
     Ok(Reply::json(StatusCode::OK, &page.ok_or_else(missing)?))
 }
 
-/// Returns an objective with its current pause_state and a page of its runs; none if there is no such objective.
-pub(crate) async fn objective_page(
-    read: &dyn SubstrateRead,
-    id: &ObjectiveId,
-    before: Option<&RunId>,
-    limit: u64,
-) -> Result<Option<Value>, SubstrateError> {
-    let Some(stored) = read.objective(id).await? else { return Ok(None) };
-    let pause = match &stored.pause_key {
-        Some(key) => read.pause_state(key).await?,
-        None => None,
-    };
-    let mut runs = read.runs_before(id, before, limit).await?;
-    let next = runs.last().filter(|_| runs.len() as u64 == limit).map(|last| last.run_id.clone());
-    runs.reverse();
-    Ok(Some(json!({"objective": stored.objective, "pause_state": pause, "runs": runs, "next": next})))
-}
-
 /// Lists what triage made of notes and nobody has resolved yet (TF-8).
 pub(super) async fn candidates(app: &App, call: &Call) -> Result<Reply, ApiError> {
     let azolla = named(app, call)?;
@@ -149,23 +134,19 @@ pub(super) async fn candidates(app: &App, call: &Call) -> Result<Reply, ApiError
         None => store.read().open_candidates(limit).await,
     };
     let found = found.map_err(|error| app.failed("candidates", error))?;
-    let next = found.last().filter(|_| found.len() as u64 == limit).map(|last| &last.output.output_id);
-    let candidates: Vec<_> = found.iter().flat_map(open).collect();
+    let next = found.last().filter(|_| found.len() as u64 == limit).map(|last| last.output.output_id.clone());
+    let candidates: Vec<_> = found.into_iter().flat_map(open).collect();
     Ok(Reply::json(StatusCode::OK, &json!({"candidates": candidates, "next": next})))
 }
 
-/// Returns the candidates of a triage that have no resolution. A bundle that passed its gate has content that reads.
-fn open(triage: &TriageOutput) -> Vec<Value> {
-    let content: Option<TriageContent> = serde_json::from_str(&triage.output.content).ok();
-    let candidates = content.into_iter().flat_map(|content| content.candidates).zip(0_u64..);
-    let is_open = |index: u64| !triage.resolutions.iter().any(|known| known.candidate_index == index);
-    candidates
-        .filter(|(_, index)| is_open(*index))
-        .map(|(candidate, index)| {
-            json!({"output_id": triage.output.output_id, "candidate_index": index,
-                   "created_at": triage.output.created_at, "candidate": candidate})
-        })
-        .collect()
+/// Returns the candidates of a triage that nothing was done with yet.
+fn open(triage: TriageOutput) -> impl Iterator<Item = Value> {
+    let Triaged { created_at, candidates, .. } = triage.into();
+    let open = candidates.into_iter().filter(Listed::is_open);
+    open.map(move |Listed { id, candidate, .. }| {
+        json!({"output_id": id.output_id, "candidate_index": id.index, "created_at": created_at,
+               "candidate": candidate})
+    })
 }
 
 /// Asks for orientation. One that is asked for and not yet worked on is enough (MF-1).
@@ -212,10 +193,8 @@ fn named<'a>(app: &'a App, call: &Call) -> Result<&'a AzollaConfig, ApiError> {
 
 /// Returns the azolla that takes notes: the named one, else the only one.
 fn desk<'a>(app: &'a App, id: Option<&AzollaId>) -> Result<&'a AzollaConfig, ApiError> {
-    let mut desks =
-        app.deployment.config.azollas.iter().filter(|azolla| {
-            azolla.azolla_type == AzollaType::TaskMgmt && id.is_none_or(|id| *id == azolla.id)
-        });
+    let desks = app.deployment.config.of_type(AzollaType::TaskMgmt);
+    let mut desks = desks.filter(|azolla| id.is_none_or(|id| *id == azolla.id));
     match (desks.next(), desks.next(), id) {
         (Some(only), None, _) => Ok(only),
         (None, _, Some(id)) => Err(ApiError::not_found(format!("{id} is no {} here", AzollaType::TaskMgmt))),

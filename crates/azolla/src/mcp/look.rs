@@ -18,9 +18,9 @@ use super::{
     source::Reach,
 };
 use crate::{
-    cli::{self, Found, IdPart},
+    desk::objective_page,
     failure::{Failure, sentence},
-    http::objective_page,
+    find::{self, Found, IdPart},
 };
 
 /// Open objectives of a sort and one azolla that a list can hold; more than anybody has.
@@ -255,7 +255,7 @@ pub(super) async fn get_objective(reach: &Reach, arguments: Option<JsonObject>) 
     let before: Option<RunId> = optional("runs_before", given.runs_before.as_deref())?;
     let limit = page(given.limit)?;
     let named = azolla(given.azolla.as_deref())?;
-    let found = cli::find_objective(reach.opens(), named.as_ref(), &part).await?;
+    let found = find::objective(reach.opens(), named.as_ref(), &part).await?;
     show(&found, before.as_ref(), limit).await
 }
 
@@ -284,7 +284,7 @@ pub(super) async fn get_run(reach: &Reach, arguments: Option<JsonObject>) -> any
     let part: IdPart = parsed("run_id", &given.run_id)?;
     let after: usize = optional("after", given.after.as_deref())?.unwrap_or(0);
     let named = azolla(given.azolla.as_deref())?;
-    let (found, id) = cli::find_workorder(reach.opens(), named.as_ref(), &part).await?;
+    let (found, id) = find::workorder(reach.opens(), named.as_ref(), &part).await?;
     let id = match id {
         Some(id) => id,
         None => latest(&found).await?,

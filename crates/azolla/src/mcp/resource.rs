@@ -10,7 +10,7 @@ use super::{
     look, orientation,
     source::Reach,
 };
-use crate::{cli, failure::Failure};
+use crate::{failure::Failure, find};
 
 /// What every document here is.
 pub(super) const MIME: &str = "application/json";
@@ -83,7 +83,7 @@ pub(super) async fn read(reach: &Reach, uri: &str) -> anyhow::Result<Option<Valu
     // An address names one thing, so it takes a whole id.
     let id: ObjectiveId = parsed("objective_id", id)?;
     let part = parsed("objective_id", id.as_str())?;
-    let found = cli::find_objective(reach.opens(), None, &part).await?;
+    let found = find::objective(reach.opens(), None, &part).await?;
     Ok(Some(look::show(&found, None, RUNS_MAX).await?))
 }
 

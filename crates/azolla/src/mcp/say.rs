@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     acts,
-    cli::{self, IdPart},
     deployment::{Deployment, identity},
     failure::Failure,
+    find::{self, IdPart},
 };
 
 /// A note that is kept.
@@ -97,8 +97,8 @@ pub(super) async fn report_blocker(
         return Err(Failure::usage("a reason is needed").into());
     }
     let named = azolla(given.azolla.as_deref())?;
-    let found = cli::find_objective(reach.opens(), named.as_ref(), &part).await?;
-    let (identity, ids, who) = (identity(&found.azolla), SystemIds::default(), cli::who());
+    let found = find::objective(reach.opens(), named.as_ref(), &part).await?;
+    let (identity, ids, who) = (identity(&found.azolla), SystemIds::default(), acts::who());
     let operator = Operator { substrate: &*found.store, identity: &identity, ids: &ids, who: &who };
     let reason = format!("{} (reported by {client})", given.reason.trim());
     let (objective, blocker) = Client::of(operator).report_blocker(found.id(), &reason, kind).await?;
@@ -127,7 +127,7 @@ async fn keep(reach: &Reach, named: Option<&str>, text: &str, label: &str) -> an
     let named = azolla(named)?;
     let azolla = reach.one(named.as_ref(), AzollaType::TaskMgmt)?;
     let store = reach.whole(azolla).await?;
-    let (identity, ids, who) = (identity(azolla), SystemIds::default(), cli::who());
+    let (identity, ids, who) = (identity(azolla), SystemIds::default(), acts::who());
     let operator = Operator { substrate: &*store, identity: &identity, ids: &ids, who: &who };
     let capture_id = Client::of(operator).capture(text.as_bytes(), label).await?;
     Ok(json!(Kept {

@@ -6,7 +6,7 @@ use azolla_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{cli::actions, screen::plain};
+use crate::{actions, screen::plain};
 
 /// One thing that the operator is told of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

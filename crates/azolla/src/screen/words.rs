@@ -1,4 +1,4 @@
-//! Plain words for statuses and times.
+//! Plain words for statuses and times, and words as a shell takes them.
 
 use azolla_protocol::{Objective, ObjectiveStatus, Timestamp, lifecycle};
 
@@ -71,4 +71,13 @@ pub(crate) fn age(then: Timestamp, now: Timestamp) -> u64 {
 /// Returns an instant to the second, in UTC.
 pub(crate) fn day_and_time(at: Timestamp) -> String {
     at.to_string()[..19].replace('T', " ")
+}
+
+/// Returns a word as a shell takes it, in quotes where it needs them.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+=%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
 }

@@ -5,7 +5,7 @@ use azolla_diazotroph::provider::CommandProvider;
 use azolla_protocol::AzollaType;
 
 use super::Line;
-use crate::{cli::text::quoted, deployment::Deployment};
+use crate::{deployment::Deployment, screen::quoted};
 
 /// Is there anything? With `repair` it is removed.
 pub(super) fn look(deployment: &Deployment, repair: bool) -> Option<Line> {

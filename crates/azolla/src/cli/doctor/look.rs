@@ -8,7 +8,7 @@ use azolla_protocol::AzollaType;
 
 use super::{Line, install};
 use crate::{
-    cli::{init, text::quoted},
+    cli::init,
     config::{
         AzollaConfig, Place, ProviderConfig, REPOSITORY_FILE, REPOSITORY_FILE_BYTES_MAX, RepositoryFile,
         Unsafe,
@@ -16,6 +16,7 @@ use crate::{
     deployment::{self, Deployment},
     git,
     home::Home,
+    screen::quoted,
     workers,
 };
 

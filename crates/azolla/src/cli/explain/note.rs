@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 
 use crate::{
     acts,
-    cli::{id::IdPart, log::line},
     config::AzollaConfig,
     deployment::Deployment,
     failure::Failure,
+    find::IdPart,
+    line,
     screen::{FAINT, PLAIN, Page, STRONG, day_and_time, plain},
 };
 

@@ -8,7 +8,7 @@ use azolla_substrate::{SubstrateError, SubstrateRead};
 use serde_json::{Value, json};
 
 use crate::{
-    cli::log::line,
+    line,
     screen::{FAINT, PLAIN, Page, STRONG, day_and_time},
 };
 

@@ -16,11 +16,10 @@ use super::{
     json, toml,
 };
 use crate::{
-    cli::text::quoted,
     config::Place,
     deployment::Deployment,
     failure::Failure,
-    screen::{FAINT, PLAIN, Page, remark},
+    screen::{FAINT, PLAIN, Page, quoted, remark},
     token::Token,
 };
 

@@ -7,8 +7,9 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    cli::{Which, id::all},
+    cli::Which,
     deployment::Deployment,
+    find::all,
     screen::{self, FAINT, PLAIN, Page, STRONG, Table, status},
 };
 

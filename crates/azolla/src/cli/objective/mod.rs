@@ -10,8 +10,11 @@ use std::{path::Path, process::ExitCode};
 
 use clap::{Args, Subcommand};
 
-use super::{Which, id::IdPart};
-use crate::acts::{Acts, Found};
+use super::Which;
+use crate::{
+    acts::Acts,
+    find::{Found, IdPart},
+};
 
 /// Describe, list and steer pieces of work
 #[derive(Args)]

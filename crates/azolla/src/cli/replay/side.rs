@@ -4,7 +4,7 @@ use azolla_control_plane::generation::Yield;
 use azolla_protocol::{AnswerForm, RunnerStatus, Usage, WorkOrderId};
 use serde_json::{Value, json};
 
-use crate::{cli::id::Found, failure::Failure, screen::duration};
+use crate::{failure::Failure, find::Found, screen::duration};
 
 /// What a worker came to, and what it cost.
 #[derive(Debug)]

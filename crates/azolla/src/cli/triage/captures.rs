@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use crate::{
     acts::Acts,
-    cli::{Which, id::IdPart, log::line, tell},
+    cli::{Which, tell},
     deployment::Deployment,
+    find::IdPart,
+    line,
     screen::{self, BAD, FAINT, PLAIN, Page, STRONG, ago},
 };
 

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::{
     acts::{self, Listed, Triaged, outcome},
-    cli::{Which, line, run},
+    cli::{Which, run},
     deployment::Deployment,
+    line,
     screen::{self, FAINT, PLAIN, Page, STRONG, plain},
 };
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::Target;
-use crate::cli::{id::IdPart, tell};
+use crate::{cli::tell, find::IdPart};
 
 /// Set a candidate aside for good
 #[derive(Args)]

@@ -4,10 +4,10 @@ use azolla_protocol::{AzollaId, AzollaType, ObjectiveId, Timestamp};
 use azolla_substrate::Before;
 
 use crate::{
-    acts::Found,
     config::AzollaConfig,
     dashboard::{Ask, PageError},
     failure::sentence,
+    find::Found,
 };
 
 /// Tells that a store does not answer.
@@ -39,8 +39,7 @@ pub(super) fn of_type<'a>(
     ask: &'a Ask<'_>,
     azolla_type: AzollaType,
 ) -> impl Iterator<Item = &'a AzollaConfig> {
-    let all = ask.app.deployment.config.azollas.iter();
-    all.filter(move |azolla| azolla.azolla_type == azolla_type)
+    ask.app.deployment.config.of_type(azolla_type)
 }
 
 /// Reads where a page of a list begins: `INSTANT~ID`. What is no such key begins at the newest.

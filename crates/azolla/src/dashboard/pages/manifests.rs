@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 use super::load::{self, away};
 use crate::{
+    actions,
     acts::Act,
-    cli::actions,
     dashboard::{Ask, PageError, Shown, form::form, frame::Tab, part, session::Session},
 };
 

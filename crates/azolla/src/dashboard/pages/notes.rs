@@ -10,7 +10,6 @@ use maud::{Markup, html};
 use super::load::{self, away};
 use crate::{
     acts::{Act, Listed, TITLE_CHARS_MAX, Triaged, outcome},
-    cli::line::first_line,
     dashboard::{
         Ask, PageError, Shown,
         form::form,
@@ -18,6 +17,7 @@ use crate::{
         part,
         session::Session,
     },
+    line::first_line,
 };
 
 /// Triages with open candidates, settled triages, and notes that a page shows.

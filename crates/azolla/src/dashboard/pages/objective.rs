@@ -14,12 +14,15 @@ use super::{
     result,
 };
 use crate::{
-    acts::{Act, Found, allowed, may_reword},
+    actions,
+    acts::{Act, allowed, may_reword},
     cli::{
-        actions, line, log,
+        log,
         review::{self, Reviewed},
     },
     dashboard::{Ask, PageError, Shown, frame::Tab, part, session::Session},
+    find::Found,
+    line,
     screen::{age, day_and_time},
     under_way::Step,
 };

@@ -5,10 +5,8 @@ use maud::{Markup, html};
 
 use super::change::{self, Part};
 use crate::{
-    cli::{
-        actions,
-        review::{self, Reviewed, paths::protected_paths},
-    },
+    actions,
+    cli::review::{self, Reviewed, paths::protected_paths},
     dashboard::part,
     screen::duration,
 };

@@ -9,18 +9,18 @@ use super::{
     result,
 };
 use crate::{
+    actions,
     cli::{
-        actions,
         explain::{
             self, Cycle,
             origin::{self, Origin},
         },
-        line::first_line,
         review::{self, Reviewed},
     },
     dashboard::{Ask, PageError, Shown, frame::Tab, part},
     deployment::STANDING,
     ledger,
+    line::first_line,
     screen::{day_and_time, duration},
 };
 

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 
 use super::Page;
 use crate::{
+    actions,
     acts::{Act, DAYS_MAX, TITLE_CHARS_MAX},
-    cli::actions,
     dashboard::{form::form, part, session::Session},
 };
 

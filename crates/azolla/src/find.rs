@@ -1,12 +1,11 @@
 //! Ids as they are typed: any unique part from the beginning or the end, with or without the kind (T18: an allow-list
-//! at the door).
+//! at the door). And what they mean, over all azollas.
 
 use std::{str::FromStr, sync::Arc};
 
 use azolla_protocol::{AzollaId, EventId, ObjectiveId, WorkOrderId, is_archived};
 use azolla_substrate::{ObjectiveFilter, StoredObjective, Substrate, SubstrateError, SubstrateRead};
 
-pub(crate) use crate::acts::Found;
 use crate::{
     config::AzollaConfig,
     failure::{Code, Failure},
@@ -24,6 +23,12 @@ impl IdPart {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Tells whether an id begins or ends with this, with or without its kind.
+    pub(crate) fn is_of(&self, id: &str) -> bool {
+        let body = id.split_once('-').map_or(id, |(_, body)| body);
+        id.starts_with(&self.0) || body.starts_with(&self.0) || id.ends_with(&self.0)
+    }
 }
 
 /// A text that can be no part of any id.
@@ -39,6 +44,28 @@ impl FromStr for IdPart {
         let first = text.bytes().next().ok_or(NoId)?;
         let good = first != b'-' && text.len() <= 65 && text.bytes().all(allowed);
         if good { Ok(Self(text.to_owned())) } else { Err(NoId) }
+    }
+}
+
+/// An objective, and where it was found.
+pub(crate) struct Found {
+    /// Its azolla.
+    pub(crate) azolla: AzollaConfig,
+    /// The azolla's store.
+    pub(crate) store: Arc<dyn Substrate>,
+    /// The objective.
+    pub(crate) stored: StoredObjective,
+}
+
+impl Found {
+    /// Returns the read half of the store.
+    pub(crate) fn read(&self) -> &dyn SubstrateRead {
+        self.store.read()
+    }
+
+    /// Returns the objective's id.
+    pub(crate) fn id(&self) -> &ObjectiveId {
+        &self.stored.objective.objective_id
     }
 }
 
@@ -62,7 +89,7 @@ pub(crate) async fn objective(
     if matches.is_empty() {
         for (azolla, store) in open {
             for stored in all(store.read()).await? {
-                if is_part(&part.0, &stored.objective.objective_id) {
+                if part.is_of(stored.objective.objective_id.as_str()) {
                     matches.push(Found { azolla: azolla.clone(), store: store.clone(), stored });
                 } else {
                     known.push((stored.objective.objective_id.to_string(), stored.objective.title));
@@ -219,11 +246,6 @@ fn changes(part: &str, id: &str) -> Option<usize> {
     let end = body.get(body.len().saturating_sub(part.len())..).unwrap_or(body).to_owned();
     let parts = [begin(id), begin(body), end];
     parts.iter().map(|known| distance(part, known)).min().filter(|changes| *changes <= few)
-}
-
-/// Tells whether an id begins or ends with this, with or without its kind.
-pub(crate) fn is_part(part: &str, id: &ObjectiveId) -> bool {
-    id.as_str().starts_with(part) || id.body().starts_with(part) || id.as_str().ends_with(part)
 }
 
 /// Lists what a part of an id could mean.

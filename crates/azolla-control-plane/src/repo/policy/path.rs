@@ -75,10 +75,7 @@ fn check_part(part: &str) -> Result<(), &'static str> {
         if spellings.iter().any(|name| name == ".git" || is_short_name(name, "git~")) {
             return Err("is .git, or a name that some file systems take for it");
         }
-        let is_modules = |name: &String| {
-            name == ".gitmodules" || is_short_name(name, "gitmod~") || is_short_name(name, "gi7eba~")
-        };
-        if spellings.iter().any(is_modules) {
+        if spellings.iter().any(|name| name == ".gitmodules" || is_short_modules(name)) {
             return Err(
                 "is .gitmodules, or a name that some file systems take for it; submodules are not changed",
             );
@@ -96,13 +93,26 @@ fn hfs(name: &str) -> String {
         matches!(character,
             '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}')
     };
-    name.chars().filter(|character| !is_ignored(character)).flat_map(char::to_lowercase).collect()
+    folded(name.chars().filter(|character| !is_ignored(character)))
 }
 
 /// Returns the name as NTFS opens it: no stream, no dots or spaces at the end, case folded.
 fn ntfs(name: &str) -> String {
     let file = name.split(':').next().unwrap_or(name);
-    file.trim_end_matches(['.', ' ']).to_lowercase()
+    folded(file.trim_end_matches(['.', ' ']).chars())
+}
+
+/// Folds case both ways: APFS and ext4 take U+017F for an s, and the capital of U+0131 is an I.
+fn folded(name: impl Iterator<Item = char>) -> String {
+    name.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// `GITMOD~1`, or what NTFS makes up once the first four are taken: `GI7EBA~1`, and shorter for each digit more.
+fn is_short_modules(name: &str) -> bool {
+    let of_number = |stem: &str| name.len() == 8 && is_short_name(name, &format!("{stem}~"));
+    is_short_name(name, "gitmod~")
+        || is_short_name(name, "gi7eba~")
+        || (0..6).any(|length| of_number(&"gi7eba"[..length]))
 }
 
 fn is_short_name(name: &str, prefix: &str) -> bool {

@@ -89,7 +89,9 @@ fn url(text: &str, scheme: &str, rest: &str) -> Result<RepoRef, RepositoryError>
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, place) =
         authority.rsplit_once('@').map_or((None, authority), |(user, place)| (Some(user), place));
-    let (host, port) = split_port(place);
+    let Some((host, port)) = split_port(place) else {
+        return Err(refused(text, "has something between its address and its port", NAME_IT));
+    };
     if user.is_some_and(|user| user.contains(':')) {
         return Err(refused(
             "the URL",
@@ -117,13 +119,19 @@ fn scp_like(text: &str, place: &str, path: &str) -> Result<RepoRef, RepositoryEr
     Ok(RepoRef::Url { url: text.to_owned(), protocol: "ssh" })
 }
 
-fn split_port(place: &str) -> (&str, Option<&str>) {
+/// Returns the host, and the port if there is one. Nothing else may follow an address in brackets.
+fn split_port(place: &str) -> Option<(&str, Option<&str>)> {
     if let Some(end) = place.find(']')
         && place.starts_with('[')
     {
-        return (&place[..=end], place[end + 1..].strip_prefix(':'));
+        let (host, rest) = place.split_at(end + 1);
+        return if rest.is_empty() {
+            Some((host, None))
+        } else {
+            Some((host, Some(rest.strip_prefix(':')?)))
+        };
     }
-    place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port)))
+    Some(place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))))
 }
 
 // No `%`: git decodes it, so that `%2d` would begin an option after all.

@@ -81,6 +81,8 @@ fn t19_options_and_programs_in_place_of_a_repository_are_refused() {
         "https://exa mple.org/x",
         "a\nb",
         "a\u{0}b",
+        "ssh://[::1]-x/y",
+        "ssh://[::1]%2d:22/y",
     ] {
         assert!(check_repo_ref(name).is_err(), "{name:?}");
     }

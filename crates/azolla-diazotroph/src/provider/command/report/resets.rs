@@ -148,7 +148,7 @@ fn second_of_day(clock: &str, half: Option<&str>) -> Option<i64> {
         None if clock.contains(':') => hour,
         _ => return None,
     };
-    ((0..24).contains(&hour) && (0..60).contains(&minute)).then_some((hour * 60 + minute) * 60)
+    ((0..24).contains(&hour) && (0..60).contains(&minute)).then(|| (hour * 60 + minute) * 60)
 }
 
 /// Returns the days from 1970-01-01 to a date; years begin in March, so that a leap day ends one.

@@ -200,6 +200,8 @@ fn the_time_at_which_a_quota_is_back_is_read() {
         ("resets Feb 99 3pm", None),
         ("resets 99pm", None),
         ("resets 13:99", None),
+        ("resets 9223372036854775807:0", None),
+        ("resets 1:9223372036854775807", None),
         ("resets ", None),
         ("", None),
     ];

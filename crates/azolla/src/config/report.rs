@@ -60,16 +60,18 @@ impl Fault {
     }
 
     pub(super) fn at(self, text: &str, path: &Path) -> Problem {
+        // A name that is not known may be a key in the wrong place.
+        let help = self.help.as_deref().map(masked);
         let shown = match self.span {
             Some(span) if self.is_secret => {
                 // The rest of the text is cut off, and so is the line.
                 let end = floor(text, span.end);
-                snippet(&format!("{} …", &text[..end]), path, &span, self.help.as_deref())
+                snippet(&format!("{} …", &text[..end]), path, &span, help.as_deref())
             }
-            Some(span) => snippet(text, path, &span, self.help.as_deref()),
+            Some(span) => snippet(text, path, &span, help.as_deref()),
             None => format!(" --> {}", path.display()),
         };
-        Problem { path: path.to_owned(), what: self.what, shown }
+        Problem { path: path.to_owned(), what: masked(&self.what), shown }
     }
 }
 

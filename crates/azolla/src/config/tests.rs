@@ -486,6 +486,10 @@ fn t29_no_fault_shows_a_line_with_a_key_in_it() {
         format!("[provider.m]\nkind = \"openai\"\nmodel = \"m\"\nbase_url = \"https://h/v1?key={KEY}\"\n"),
         format!("[provider.m]\nkind = \"openai\"\nheaders = \"Bearer {KEY}\"\n"),
         format!("[provider.m]\nkind = \"openai\"\nmodel = \"m\"\nkey_env = \"gsk_{}\"\n", &KEY[3..]),
+        // Where a name is asked for.
+        format!("{KEY} = 1\n"),
+        format!("[{KEY}]\n"),
+        format!("{APP}provider = \"{KEY}\"\n"),
     ] {
         let problem = parse(&text).expect_err("it is wrong");
         assert!(!problem.contains("canary"), "{problem}");

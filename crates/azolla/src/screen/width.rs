@@ -61,11 +61,11 @@ pub(super) fn folded(pieces: &[Piece], width: usize, hang: usize) -> Vec<Vec<Pie
     let hang = if hang * 2 > width { 4.min(width / 4) } else { hang };
     let mut lines = vec![Vec::new()];
     let mut column = 0;
+    // Where nothing but the indent stands, another line would have no more room. A word may take no column.
+    let mut has_word = false;
     for word in words(pieces) {
         let fits = column + word.spaces + word.columns <= width;
-        // Nothing but the indent stands there: another line would have no more room.
-        let is_empty = lines.len() > 1 && column == hang;
-        if !fits && !is_empty && column > 0 {
+        if !fits && has_word {
             lines.push(vec![(Style::new(), " ".repeat(hang))]);
             column = hang;
         } else {
@@ -73,6 +73,7 @@ pub(super) fn folded(pieces: &[Piece], width: usize, hang: usize) -> Vec<Vec<Pie
             column += word.spaces;
         }
         column += word.columns;
+        has_word = true;
         for (style, text) in word.pieces {
             push(&mut lines, style, &text);
         }

@@ -46,6 +46,12 @@ fn columns_are_filled_up_by_width() {
 }
 
 #[test]
+fn a_word_without_columns_is_a_word() {
+    assert_eq!(fold("\u{301}          word and more", 12, 0), ["\u{301}", "word and", "more"]);
+    assert_eq!(fold("some text \u{301}      more", 10, 2), ["some text \u{301}", "  more"]);
+}
+
+#[test]
 fn a_line_goes_on_below_its_text() {
     assert_eq!(fold("12:00  one two three four", 16, 7), ["12:00  one two", "       three", "       four"]);
     assert_eq!(fold("short", 10, 2), ["short"]);

@@ -3,6 +3,8 @@
 mod account;
 mod backoff;
 mod exchange;
+#[cfg(test)]
+mod fuzz;
 mod json;
 mod probe;
 mod progress;

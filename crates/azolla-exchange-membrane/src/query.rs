@@ -2,6 +2,8 @@
 //! proved who asks.
 
 mod filter;
+#[cfg(test)]
+mod fuzz;
 
 use azolla_protocol::{
     AzollaId, AzollaType, JsonObject, QueryStatus, ResponseId, SubstrateQuery, SubstrateQueryResponse,

@@ -5,6 +5,8 @@
 
 mod edit;
 mod file;
+#[cfg(test)]
+mod fuzz;
 mod keys;
 mod notify;
 mod peer;

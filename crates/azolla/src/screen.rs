@@ -2,6 +2,8 @@
 //! colour is ours alone, and JSON is one document.
 
 mod diff;
+#[cfg(test)]
+mod fuzz;
 mod pager;
 mod table;
 mod width;

@@ -8,6 +8,8 @@ mod edit;
 mod engine;
 mod facts;
 mod fetch;
+#[cfg(test)]
+mod fuzz;
 mod git;
 mod mirror;
 mod normal;

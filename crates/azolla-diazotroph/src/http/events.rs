@@ -95,4 +95,6 @@ impl Events {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -107,3 +107,9 @@ impl Diazotroph for AnthropicProvider {
         Box::pin(self.chat.generate(request))
     }
 }
+
+/// Returns the wire format, for what is held against every one.
+#[cfg(test)]
+pub(crate) fn wire() -> impl crate::chat::Wire {
+    AnthropicWire::new(AnthropicVersion::V2026_10_21, false)
+}

@@ -27,6 +27,8 @@ use azolla_protocol::{
     Spending, Usage, Withheld,
 };
 
+#[cfg(test)]
+pub(crate) use self::report::fuzz::check as check_report;
 use self::{
     confine::Surroundings,
     home::Found,

@@ -73,3 +73,9 @@ impl Diazotroph for OpenAiProvider {
         Box::pin(self.chat.generate(request))
     }
 }
+
+/// Returns the wire format, for what is held against every one.
+#[cfg(test)]
+pub(crate) fn wire() -> impl crate::chat::Wire {
+    OpenAiWire::new(Structured::JsonSchema, false)
+}

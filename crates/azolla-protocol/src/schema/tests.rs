@@ -1,6 +1,7 @@
 //! Schema and type, held to each other: subjects of every kind, with the decoder and the schema apart.
 
 mod agreement;
+mod fuzz;
 mod refusals;
 
 use serde::de::{Deserializer, Error, Visitor};

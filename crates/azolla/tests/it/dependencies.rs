@@ -8,6 +8,7 @@ use crate::root;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("azolla-protocol", &[]),
     ("azolla-process", &[]),
+    ("azolla-fuzz", &[]),
     ("azolla-substrate", &["azolla-protocol"]),
     ("azolla-diazotroph", &["azolla-process", "azolla-protocol"]),
     ("azolla-exchange-membrane", &["azolla-protocol", "azolla-substrate"]),

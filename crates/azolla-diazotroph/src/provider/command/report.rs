@@ -6,6 +6,8 @@
 mod aider;
 mod claude;
 mod codex;
+#[cfg(test)]
+pub(super) mod fuzz;
 mod goose;
 mod json;
 mod resets;

@@ -59,6 +59,16 @@ impl Commit {
         &self.commit_id
     }
 
+    /// Returns who commits.
+    pub fn actor(&self) -> Actor {
+        self.actor
+    }
+
+    /// Returns its writes, in the order in which they happen.
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
     /// Adds a write. Writes happen in the order in which they were added.
     #[must_use]
     pub fn with(mut self, write: Write) -> Self {

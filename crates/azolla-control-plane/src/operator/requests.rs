@@ -40,8 +40,11 @@ impl Operator<'_> {
                 Err(SubstrateError::Changed { .. }) => {}
                 Err(error) if error.is_refused_by("W-2") => {
                     let open = self.read().unprocessed_events(EventType::ManifestRequested, 1).await?.pop();
-                    let event_id = open.map_or(event_id, |open| open.event.event_id);
-                    return Ok(Requested { event_id, was_open: true });
+                    // One that was processed since the refusal no longer stands for it: it is asked for again, so that
+                    // nobody is given an id that nothing has.
+                    if let Some(open) = open {
+                        return Ok(Requested { event_id: open.event.event_id, was_open: true });
+                    }
                 }
                 Err(error) => return Err(error.into()),
             }

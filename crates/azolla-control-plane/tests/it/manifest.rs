@@ -1,6 +1,7 @@
 //! Orientation, tick by tick: from a request to the session_manifest, and every way in which it ends before (7.3).
 
 mod gate;
+mod overtaken;
 mod peers;
 mod period;
 mod takeover;

@@ -7,6 +7,7 @@ pub mod cycle;
 pub mod diazotroph;
 pub mod ids;
 pub mod peers;
+pub mod points;
 pub mod postgres;
 pub mod proxy;
 pub mod repository;

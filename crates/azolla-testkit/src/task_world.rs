@@ -222,7 +222,8 @@ pub fn one_action(_prompt: &str) -> GenerationOutcome {
     GenerationOutcome::Text(serde_json::to_string(&answer).expect("an answer is JSON"))
 }
 
-fn standing(now: azolla_protocol::Timestamp) -> Objective {
+/// The standing objective, as `azolla init` opens it.
+pub(crate) fn standing(now: azolla_protocol::Timestamp) -> Objective {
     let metadata = json!({"scope_description": "Notes, open loops and where things stand"});
     Objective {
         objective_id: ObjectiveId::new(STANDING).expect("an id"),

@@ -34,6 +34,7 @@ mod constraints;
 mod everything;
 mod lists;
 mod opening;
+mod points;
 mod property;
 mod refusals;
 mod seed;

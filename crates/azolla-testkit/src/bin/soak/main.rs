@@ -1,4 +1,6 @@
-//! Long runs that look for what must not be: `soak sim --seeds N [--from SEED]`.
+//! Long runs that look for what must not be: `soak sim --seeds N [--from SEED]`, `soak points`.
+
+mod points;
 
 use std::{
     process::ExitCode,
@@ -12,7 +14,11 @@ use azolla_testkit::sim::{Outcome, simulate};
 
 fn main() -> anyhow::Result<ExitCode> {
     let mut arguments = std::env::args().skip(1);
-    anyhow::ensure!(arguments.next().as_deref() == Some("sim"), "usage: soak sim --seeds N [--from SEED]");
+    match arguments.next().as_deref() {
+        Some("sim") => {}
+        Some("points") => return points::run(arguments),
+        _ => anyhow::bail!("usage: soak sim --seeds N [--from SEED], or soak points"),
+    }
     let (mut seeds, mut from) = (300, 0);
     while let Some(name) = arguments.next() {
         let value = arguments.next().with_context(|| format!("{name} needs a number"))?.parse()?;

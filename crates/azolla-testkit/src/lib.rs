@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod cycle;
 pub mod diazotroph;
+pub mod disk;
 pub mod ids;
 pub mod peers;
 pub mod points;

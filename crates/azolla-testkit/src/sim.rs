@@ -7,7 +7,7 @@
 
 mod block;
 mod board;
-mod chance;
+pub(crate) mod chance;
 mod drive;
 mod operator;
 mod parts;

@@ -2,7 +2,7 @@
 
 use std::{
     fs::OpenOptions,
-    io::ErrorKind,
+    io::{ErrorKind, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -27,6 +27,21 @@ use crate::{
 
 /// Opens the writing connection of `path`, brought up to the newest of `migrations`.
 pub(super) fn open_file(
+    path: &Path,
+    opening: &Opening,
+    now: &JobTime,
+    clock: &dyn Clock,
+    migrations: &[Migration],
+) -> Result<(Connection, Identity), SubstrateError> {
+    open_and_migrate(path, opening, now, clock, migrations).map_err(|error| {
+        // SQLite has the same word for a log that it may not make and for one that there is no room for.
+        let may_be_full = matches!(error, SubstrateError::Unavailable(_))
+            || matches!(Fault::told(&error), Some(Fault::ReadOnly));
+        if may_be_full && is_full(path) { Fault::Full.into() } else { error }
+    })
+}
+
+fn open_and_migrate(
     path: &Path,
     opening: &Opening,
     now: &JobTime,
@@ -102,6 +117,17 @@ fn make_room(path: &Path, opening: &Opening) -> Result<(), SubstrateError> {
             "check the path and the disk",
         )),
     }
+}
+
+/// Tells whether there is no room for a page beside the store.
+fn is_full(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.room", std::process::id()));
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&name);
+    let written = file.and_then(|mut file| file.write_all(&[0; 4096]));
+    // If it cannot be removed, nothing but its page is lost.
+    let _ = std::fs::remove_file(&name);
+    written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
 fn is_read_only(error: &std::io::Error) -> bool {

@@ -2,10 +2,10 @@
 
 /// A sequence of numbers that looks random and is the same for the same seed.
 #[derive(Clone, Debug)]
-pub(super) struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -18,17 +18,17 @@ impl Chance {
     }
 
     /// Returns a number below `limit`.
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(limit.max(1)).unwrap_or(1)).unwrap_or(0)
     }
 
     /// Tells whether something that happens so many times in a thousand happens now.
-    pub(super) fn per_mille(&mut self, of_thousand: usize) -> bool {
+    pub(crate) fn per_mille(&mut self, of_thousand: usize) -> bool {
         self.below(1_000) < of_thousand
     }
 
     /// Picks one of several.
-    pub(super) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }

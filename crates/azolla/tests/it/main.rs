@@ -13,6 +13,7 @@ mod conformance;
 mod dashboard;
 mod demo;
 mod dependencies;
+mod disk;
 mod doctor;
 mod http;
 mod kills;

@@ -1,5 +1,6 @@
-//! Long runs that look for what must not be: `soak sim --seeds N [--from SEED]`, `soak points`.
+//! Long runs that look for what must not be: `soak sim|points|disk|power`, with the options that `scripts/soak` lists.
 
+mod disk;
 mod points;
 
 use std::{
@@ -17,7 +18,9 @@ fn main() -> anyhow::Result<ExitCode> {
     match arguments.next().as_deref() {
         Some("sim") => {}
         Some("points") => return points::run(arguments),
-        _ => anyhow::bail!("usage: soak sim --seeds N [--from SEED], or soak points"),
+        Some("disk") => return disk::faults(arguments),
+        Some("power") => return disk::cuts(arguments),
+        _ => anyhow::bail!("usage: soak sim|points|disk|power, with the options that scripts/soak lists"),
     }
     let (mut seeds, mut from) = (300, 0);
     while let Some(name) = arguments.next() {

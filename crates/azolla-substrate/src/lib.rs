@@ -28,7 +28,7 @@ pub use read::{
     Before, Identity, ObjectiveFilter, PauseFilter, StoredEvent, StoredObjective, StoredWorkorder,
     StreamState, Tickets,
 };
-pub use sqlite::{SqliteReader, SqliteSubstrate};
+pub use sqlite::{SqliteReader, SqliteSubstrate, is_full};
 pub use statement::{Cell, Row, Statement, Step};
 pub use substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead};
 pub use system::{SystemClock, SystemIds};

@@ -17,7 +17,9 @@ use std::{
 };
 
 use azolla_protocol::{AzollaId, Timestamp};
+use azolla_substrate::is_full;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, TransactionBehavior, config::DbConfig};
+use rustix::io::Errno;
 
 pub(crate) use account::{Account, Hold, Spent};
 pub(crate) use notices::{Claim, Delivery};
@@ -55,6 +57,13 @@ pub(crate) enum HomeError {
 impl Home {
     /// Opens the file, or makes it for its owner alone.
     pub(crate) fn open(path: &Path) -> Result<Self, HomeError> {
+        Self::open_file(path).map_err(|error| match error {
+            HomeError::Database(_) if is_full(path) => HomeError::Io(Errno::NOSPC.into()),
+            error => error,
+        })
+    }
+
+    fn open_file(path: &Path) -> Result<Self, HomeError> {
         make_room(path)?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(Duration::from_secs(5))?;

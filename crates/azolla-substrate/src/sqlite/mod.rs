@@ -23,6 +23,7 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
+pub use open::is_full;
 pub use read_only::SqliteReader;
 
 use self::{

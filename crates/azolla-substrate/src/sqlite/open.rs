@@ -34,7 +34,6 @@ pub(super) fn open_file(
     migrations: &[Migration],
 ) -> Result<(Connection, Identity), SubstrateError> {
     open_and_migrate(path, opening, now, clock, migrations).map_err(|error| {
-        // SQLite has the same word for a log that it may not make and for one that there is no room for.
         let may_be_full = matches!(error, SubstrateError::Unavailable(_))
             || matches!(Fault::told(&error), Some(Fault::ReadOnly));
         if may_be_full && is_full(path) { Fault::Full.into() } else { error }
@@ -119,8 +118,9 @@ fn make_room(path: &Path, opening: &Opening) -> Result<(), SubstrateError> {
     }
 }
 
-/// Tells whether there is no room for a page beside the store.
-fn is_full(path: &Path) -> bool {
+/// Tells whether there is no room for a page beside a SQLite file, by making one: SQLite does not say why it could not make
+/// its log or the index of it.
+pub fn is_full(path: &Path) -> bool {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.room", std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&name);

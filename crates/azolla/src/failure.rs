@@ -5,8 +5,9 @@ use std::{
     process::ExitCode,
 };
 
-use azolla_control_plane::{operator::OperatorError, repo::RepositoryError};
+use azolla_control_plane::{WorkerError, operator::OperatorError, repo::RepositoryError};
 use azolla_substrate::{ArchiveError, SubstrateError};
+use rustix::io::Errno;
 use serde_json::json;
 
 use crate::{
@@ -234,7 +235,10 @@ fn fact(cause: &(dyn std::error::Error + 'static)) -> String {
         Some(ArchiveError::Store(error)) => Some(error),
         _ => match cause.downcast_ref::<OperatorError>() {
             Some(OperatorError::Store(error)) => Some(error),
-            _ => cause.downcast_ref::<SubstrateError>(),
+            _ => match cause.downcast_ref::<WorkerError>() {
+                Some(WorkerError::Store(error)) => Some(error),
+                _ => cause.downcast_ref::<SubstrateError>(),
+            },
         },
     };
     match store {
@@ -265,6 +269,9 @@ fn classified(cause: &(dyn std::error::Error + 'static)) -> Option<(Code, Option
             OperatorError::Refused { hint, .. } => (Code::Refused, hint.clone()),
             OperatorError::Store(error) => of_store(error),
         });
+    }
+    if let Some(WorkerError::Store(error)) = cause.downcast_ref::<WorkerError>() {
+        return Some(of_store(error));
     }
     if let Some(error) = cause.downcast_ref::<RepositoryError>() {
         return Some(match error {
@@ -314,6 +321,10 @@ fn of_system(error: &std::io::Error) -> Option<(Code, Option<String>)> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room; to see where: azolla doctor",
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
             "check who may write there: azolla doctor"
+        }
+        // A disk that fails has no kind of its own.
+        _ if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+            "the disk may be failing: look at the system's log, then try again; azolla doctor checks the rest"
         }
         _ => return None,
     };

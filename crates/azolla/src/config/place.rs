@@ -31,7 +31,7 @@ pub(crate) enum Unsafe {
         fix: String,
     },
     /// It could not be looked at or made.
-    #[error("{} cannot be used: {source}", .path.display())]
+    #[error("{} cannot be used", .path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,

@@ -14,6 +14,7 @@ use crate::{
         Unsafe,
     },
     deployment::{self, Deployment},
+    failure::sentence,
     git,
     home::Home,
     screen::quoted,
@@ -66,7 +67,7 @@ pub(super) fn places(place: &Place) -> Vec<Line> {
         }
         Err(error) => {
             let path = quoted(&place.data.display().to_string());
-            Line::bad("home", error.to_string(), format!("ls -ld {path}"))
+            Line::bad("home", sentence(&error.into()), format!("ls -ld {path}"))
         }
     }]
 }

@@ -22,6 +22,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const AFTER_FAULT: Duration = Duration::from_millis(1_200);
 /// How long a command may take at all.
 const AT_MOST: Duration = Duration::from_secs(120);
+/// How long the operator waits before they ask again.
+const AFTER_ASKED: Duration = Duration::from_secs(2);
 /// How long a command may take to end when it is asked to.
 const TO_END: Duration = Duration::from_secs(30);
 
@@ -206,12 +208,17 @@ impl<'a> Place<'a> {
             let is_over =
                 begin.elapsed() > AT_MOST || fault.is_some_and(|at: Instant| at.elapsed() > AFTER_FAULT);
             match asked {
+                // It may just have ended, here and below.
                 None if is_over => {
-                    // It may just have ended.
                     let _ = kill_process(pid, Signal::TERM);
-                    asked = Some(Instant::now());
+                    asked = Some((Instant::now(), false));
                 }
-                Some(at) if Instant::elapsed(&at) > TO_END => {
+                // Work that was paid for is committed for as long as its claim may hold. Asked twice, it ends at once.
+                Some((at, false)) if Instant::elapsed(&at) > AFTER_ASKED => {
+                    let _ = kill_process(pid, Signal::TERM);
+                    asked = Some((at, true));
+                }
+                Some((at, true)) if Instant::elapsed(&at) > TO_END => {
                     let _ = kill_process(pid, Signal::KILL);
                     bail!("it does not end when it is asked to");
                 }
@@ -224,11 +231,11 @@ impl<'a> Place<'a> {
         if orders.has_fault() { Ok(Counted::read(&self.counter())?.faults) } else { Ok(0) }
     }
 
-    /// Returns every file of the operator's repository that is not theirs to see changed: all but the branches of ours and
-    /// the objects of those.
+    /// Returns every file of the operator's repository but those of our branches: their names, their logs, and objects.
     pub(super) fn repository(&self) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
         let mut files = BTreeMap::new();
-        let left_out = ["objects", "refs/heads/azolla"].map(|name| self.app().join(".git").join(name));
+        let left_out = ["objects", "refs/heads/azolla", "logs/refs/heads/azolla"]
+            .map(|name| self.app().join(".git").join(name));
         let mut directories = vec![self.app()];
         while let Some(directory) = directories.pop() {
             for entry in fs::read_dir(directory)? {

@@ -105,7 +105,9 @@ fn walk_through(shim: &Shim, program: &Path, injection: Injection) -> anyhow::Re
     course.verify(&orders)?;
     course.check_given(&orders)?;
     course.check_branch()?;
-    ensure!(course.place.repository()? == repository, "the operator's repository was changed");
+    let now = course.place.repository()?;
+    let changed = now.keys().chain(repository.keys()).find(|path| now.get(*path) != repository.get(*path));
+    ensure!(changed.is_none(), "the operator's repository was changed: {changed:?}");
     Ok(if counted.faults == 0 { Walked::NotReached } else { walked })
 }
 
@@ -115,15 +117,17 @@ fn check_words(step: Step, injection: Injection, answer: &Answer) -> anyhow::Res
         ensure!(injection.fault == Fault::Kill, "{step:?} died: {answer:?}");
         return Ok(());
     }
-    let told = answer.stderr.to_lowercase();
+    // A run tells of work that waits on stdout.
+    let told = (answer.stderr.clone() + &answer.stdout).to_lowercase();
     for word in ["panicked", "backtrace", "internal error", "unwrap"] {
         ensure!(!told.contains(word), "{step:?} says {word:?}: {answer:?}");
     }
     if answer.stopped {
         return Ok(());
     }
-    ensure!(told.contains("error: "), "{step:?} does not say that it failed: {answer:?}");
-    ensure!(told.contains("hint: "), "{step:?} does not say what to do: {answer:?}");
+    let says = |words: &[&str]| words.iter().any(|word| told.contains(word));
+    ensure!(says(&["error: ", "waits: "]), "{step:?} does not say that it failed: {answer:?}");
+    ensure!(says(&["hint: ", "azolla doctor"]), "{step:?} does not say what to do: {answer:?}");
     let full = ["disk is full", "no space left", "make room"];
     let broken = ["disk i/o error", "input/output error", "cannot be written"];
     let words = match injection.fault {
@@ -133,6 +137,6 @@ fn check_words(step: Step, injection: Injection, answer: &Answer) -> anyhow::Res
         Fault::Io | Fault::Sync => broken.to_vec(),
         Fault::Kill => vec!["signal 9"],
     };
-    ensure!(words.iter().any(|word| told.contains(word)), "{step:?} does not say what failed: {answer:?}");
+    ensure!(says(&words), "{step:?} does not say what failed: {answer:?}");
     Ok(())
 }

@@ -18,7 +18,7 @@ const POINTS: [(Area, Fault, bool, u64); 10] = [
     (Area::Store,    Fault::Sync,    false, 45),
     (Area::Store,    Fault::Kill,    false, 55),
     (Area::Store,    Fault::Short,   false, 97),
-    (Area::Home,     Fault::NoSpace, false, 80),
+    (Area::Home,     Fault::NoSpace, true,  4),
     (Area::Mirror,   Fault::NoSpace, true,  30),
     (Area::Mirror,   Fault::Kill,    false, 60),
     (Area::Worktree, Fault::Io,      false, 50),

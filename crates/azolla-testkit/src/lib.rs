@@ -2,6 +2,7 @@
 //! of a patch cycle and of a triage, the workers of both azolla types with all their parts, and PostgreSQL with its
 //! faults.
 
+pub mod chaos;
 pub mod clock;
 pub mod cycle;
 pub mod diazotroph;

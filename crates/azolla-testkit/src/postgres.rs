@@ -9,9 +9,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio_postgres::NoTls;
 
 const NOT_RUNNING: &str = "PostgreSQL is not running for the tests: run scripts/check, or \
@@ -19,6 +20,9 @@ const NOT_RUNNING: &str = "PostgreSQL is not running for the tests: run scripts/
 
 /// How long the drop of a database may take before it is left to the end of the server.
 const DROP_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long the processes of a killed server may take to be gone.
+const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// Creates an empty database in the server of the run. Fails where no server was started for the run.
 pub async fn fresh_database() -> anyhow::Result<TestDatabase> {
@@ -114,6 +118,27 @@ impl PrivateCluster {
         self.control(&["stop", "--mode=immediate"])
     }
 
+    /// Kills the server's first process, as `kill -9` does, and waits until those that it had started have noticed and
+    /// are gone: until then the memory that they share is in use, and [`Self::restart`] would be refused.
+    pub fn kill(&self) -> anyhow::Result<()> {
+        let file = self.data.join("postmaster.pid");
+        let text = std::fs::read_to_string(&file).context("the server's process id")?;
+        let pid: i32 = text.lines().next().unwrap_or_default().trim().parse()?;
+        kill_process(Pid::from_raw(pid).context("the server has a process id")?, Signal::KILL)?;
+        let deadline = Instant::now() + STOP_LIMIT;
+        while processes_in(&self.data)? > 0 {
+            ensure!(Instant::now() < deadline, "processes of a killed server are still there");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+        // Where nobody reaps it soon, the dead process still has its number, and the next server would yield to it.
+        let directory = self.data.parent().context("the cluster is in a directory")?;
+        let locks = std::fs::read_dir(directory)?.flatten().map(|entry| entry.path());
+        for lock in locks.filter(|path| path.extension().is_some_and(|end| end == "lock")).chain([file]) {
+            std::fs::remove_file(&lock).with_context(|| format!("removing {}", lock.display()))?;
+        }
+        Ok(())
+    }
+
     /// Starts the stopped server again, at the same address, and waits until it answers.
     pub fn restart(&self) -> anyhow::Result<()> {
         self.control(&["start"])
@@ -170,6 +195,14 @@ impl Drop for PrivateCluster {
         drop(self.keeper.stdin.take());
         drop(self.keeper.wait());
     }
+}
+
+/// Returns how many processes have this directory for their own, as all of a server do.
+fn processes_in(directory: &Path) -> anyhow::Result<usize> {
+    let all = std::fs::read_dir("/proc").context("the list of processes")?.flatten();
+    Ok(all
+        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == directory))
+        .count())
 }
 
 #[expect(

@@ -1,5 +1,6 @@
-//! Long runs that look for what must not be: `soak sim|points|disk|power`, with the options that `scripts/soak` lists.
+//! Long runs that look for what must not be: `soak sim|points|disk|power|chaos`, with the options that `scripts/soak` lists.
 
+mod chaos;
 mod disk;
 mod points;
 
@@ -16,12 +17,16 @@ use azolla_testkit::sim::{Outcome, simulate};
 fn main() -> anyhow::Result<ExitCode> {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
-        Some("sim") => {}
-        Some("points") => return points::run(arguments),
-        Some("disk") => return disk::faults(arguments),
-        Some("power") => return disk::cuts(arguments),
-        _ => anyhow::bail!("usage: soak sim|points|disk|power, with the options that scripts/soak lists"),
+        Some("sim") => simulations(arguments),
+        Some("points") => points::run(arguments),
+        Some("disk") => disk::faults(arguments),
+        Some("power") => disk::cuts(arguments),
+        Some("chaos") => chaos::run(arguments),
+        _ => anyhow::bail!("usage: soak sim|points|disk|power|chaos, with the options that scripts/soak lists"),
     }
+}
+
+fn simulations(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
     let (mut seeds, mut from) = (300, 0);
     while let Some(name) = arguments.next() {
         let value = arguments.next().with_context(|| format!("{name} needs a number"))?.parse()?;

@@ -7,6 +7,10 @@ use azolla_testkit::{
     cycle::{LEASE_MS, ROOM, lease},
 };
 
+const TWO_DAYS_MS: i64 = 2 * 24 * 3_600_000;
+/// The longest lease (C-7).
+const LEASE_MAX_MS: i64 = 120_000;
+
 fn lost(outcome: Result<CommitOutcome, SubstrateError>, fence: &Fence) {
     match outcome {
         Err(SubstrateError::FenceLost { resource, claim_version }) => {
@@ -47,6 +51,32 @@ on_both_backends! {
         assert_ne!(second.fence.owner_id, first.fence.owner_id);
         let record = world.read().claim(&resource).await.unwrap().unwrap();
         assert_eq!((record.owner_id, record.claim_version), (second.fence.owner_id, 2));
+    }
+
+    async fn c1_t36_a_claim_that_was_given_back_is_free_whatever_the_clock_says(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let resource: ResourceRef = (&cycle.scheduled().await).into();
+        world.advance(TWO_DAYS_MS).await;
+        let first = world.granted(&resource).await;
+        world.store.release_claim(&first.fence, Release::Unused, Actor::Runner).await.unwrap();
+        world.advance(-TWO_DAYS_MS).await;
+        assert_eq!(world.granted(&resource).await.fence.claim_version, 2);
+        assert_eq!(verify(world.read()).await.unwrap(), []);
+    }
+
+    async fn c1_c7_t36_a_lease_that_ends_later_than_any_can_is_over(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let resource: ResourceRef = (&cycle.scheduled().await).into();
+        let first = world.granted(&resource).await;
+        // A clock that is a little behind is no reason to take anything from anybody.
+        world.advance(LEASE_MS - 2 * LEASE_MAX_MS).await;
+        assert_eq!(world.acquire(&resource).await, ClaimOutcome::Held);
+        world.advance(-1).await;
+        let second = world.granted(&resource).await;
+        assert_eq!(second.fence.claim_version, 2);
+        lost(cycle.execute(first.fence.clone()).await, &first.fence);
+        cycle.execute(second.fence).await.unwrap();
+        assert_eq!(verify(world.read()).await.unwrap(), []);
     }
 
     async fn c1_the_holder_itself_cannot_acquire_again(world: TestStore) {

@@ -348,8 +348,8 @@ pub(super) fn side_by_side<T: Send>(
     let each = &each;
     thread::scope(|scope| {
         let threads: Vec<_> = all.map(|one| scope.spawn(move || each(one))).collect();
-        let ended = threads.into_iter().map(|thread| thread.join());
-        ended.map(|ended| ended.unwrap_or_else(|_| bail!("a thread panicked"))).collect()
+        let mut ended = threads.into_iter().map(|thread| thread.join());
+        ended.try_for_each(|ended| ended.unwrap_or_else(|_| bail!("a thread panicked")))
     })
 }
 

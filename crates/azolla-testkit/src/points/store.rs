@@ -87,6 +87,14 @@ impl SubstrateRead for PointStore {
         self.inner.journal_latest(after, limit)
     }
 
+    fn journal_told(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        self.inner.journal_told(after, limit)
+    }
+
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
         self.inner.integrity()
     }

@@ -62,6 +62,14 @@ impl SubstrateRead for Overtaken<'_> {
         self.store().journal_latest(after, limit)
     }
 
+    fn journal_told(
+        &self,
+        after: JournalCursor,
+        limit: u64,
+    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
+        self.store().journal_told(after, limit)
+    }
+
     fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
         self.store().integrity()
     }

@@ -22,7 +22,9 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("disk") => disk::faults(arguments),
         Some("power") => disk::cuts(arguments),
         Some("chaos") => chaos::run(arguments),
-        _ => anyhow::bail!("usage: soak sim|points|disk|power|chaos, with the options that scripts/soak lists"),
+        _ => {
+            anyhow::bail!("usage: soak sim|points|disk|power|chaos, with the options that scripts/soak lists")
+        }
     }
 }
 

@@ -579,5 +579,6 @@ CREATE TRIGGER claim_record_owner BEFORE UPDATE ON claim_record FOR EACH ROW
                OR (OLD.released_at IS NOT NULL AND NEW.released_at IS DISTINCT FROM OLD.released_at)))
     EXECUTE FUNCTION azolla_never('claim_record.owner_id C-1', 'changes with a new claim_version only');
 CREATE TRIGGER claim_record_lease BEFORE UPDATE ON claim_record FOR EACH ROW
-    WHEN (NEW.claim_version > OLD.claim_version AND NEW.granted_at < OLD.lease_expires_at)
+    WHEN (NEW.claim_version > OLD.claim_version AND NEW.granted_at < OLD.lease_expires_at
+          AND OLD.released_at IS NULL)
     EXECUTE FUNCTION azolla_never('claim_record.lease_expires_at C-1', 'has not passed');

@@ -651,7 +651,8 @@ BEGIN
           AND (NEW.owner_id <> OLD.owner_id OR NEW.granted_at <> OLD.granted_at
                OR (OLD.released_at IS NOT NULL AND NEW.released_at IS NOT OLD.released_at));
     SELECT RAISE(ABORT, 'claim_record.lease_expires_at C-1 has not passed')
-        WHERE NEW.claim_version > OLD.claim_version AND NEW.granted_at < OLD.lease_expires_at;
+        WHERE NEW.claim_version > OLD.claim_version AND NEW.granted_at < OLD.lease_expires_at
+          AND OLD.released_at IS NULL;
 END;
 CREATE TRIGGER claim_record_delete BEFORE DELETE ON claim_record
 BEGIN SELECT RAISE(ABORT, 'claim_record.claim_version C-2 is never deleted'); END;

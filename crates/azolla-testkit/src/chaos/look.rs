@@ -10,7 +10,8 @@ use super::site::Site;
 pub(super) struct Look {
     /// Workorders that have their run record.
     pub(super) gated: u64,
-    /// What is not over: unprocessed events, open workorders, objectives that are to be run, notes to be triaged.
+    /// What is not over: unprocessed events, open workorders, objectives that are to be run, notes to be triaged. What the
+    /// operator has put away waits for the operator.
     pub(super) open: u64,
     /// Objectives that wait for the operator.
     pub(super) resting: Vec<Resting>,
@@ -67,7 +68,8 @@ impl<'a> Looker<'a> {
             let counts = self.rows(azolla, &|from| {
                 format!(
                     "SELECT CAST((SELECT COUNT(*) FROM {from}run_record) AS TEXT),
-                         CAST((SELECT COUNT(*) FROM {from}event WHERE processed = 0)
+                         CAST((SELECT COUNT(*) FROM {from}event WHERE processed = 0 AND resource_id NOT IN
+                             (SELECT objective_id FROM {from}objective WHERE archived = 1))
                          + (SELECT COUNT(*) FROM {from}workorder WHERE stream_slot IS NOT NULL)
                          + (SELECT COUNT(*) FROM {from}objective WHERE status = 'TODO' AND archived = 0)
                          + (SELECT COUNT(*) FROM {from}capture_buffer WHERE status = 'PENDING' AND held = 0) AS TEXT)"

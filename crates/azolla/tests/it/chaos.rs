@@ -33,8 +33,10 @@ const FAULTS: Faults =
     Faults { kills: 12, pauses: 5, jumps: 4, crashes: 3, terminations: 2, holes: 1, cuts: 2 };
 
 #[test]
-fn p5_p9_p18_four_processes_on_one_file_lose_nothing_and_come_to_rest() {
-    survives(Backend::Sqlite, FAULTS);
+fn p5_p18_four_processes_on_one_file_lose_nothing_and_come_to_rest() {
+    // On a file the clock of whoever writes is the store's: a lease of a killed process from a clock that was ahead is
+    // held until that time comes again (docs/faults.md).
+    survives(Backend::Sqlite, Faults { jumps: 0, ..FAULTS });
 }
 
 #[test]

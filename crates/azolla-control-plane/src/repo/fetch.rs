@@ -7,6 +7,7 @@ use super::{
     git::{Call, FETCH_TIME, Output, unavailable},
     reference::{RepoRef, check_branch},
     source,
+    take::is_fault,
 };
 
 /// Times that a fetch is tried against another process that holds a lock.
@@ -145,7 +146,7 @@ impl GitRepository {
             RepoRef::Url { .. } if !FOR_GOOD.iter().any(|text| output.stderr.contains(text)) => {
                 unavailable(complaint)
             }
-            RepoRef::Path(_) if is_lock || output.stderr.contains("No space left") => unavailable(complaint),
+            RepoRef::Path(_) if is_lock || is_fault(output) => unavailable(complaint),
             RepoRef::Url { url, .. } => RepositoryError::Unusable {
                 what: format!("{shown} cannot be fetched: {complaint}"),
                 action: format!("make `git ls-remote {url}` work without a question, then try again"),

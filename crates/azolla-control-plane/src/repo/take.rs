@@ -281,10 +281,14 @@ fn object_id(answer: Vec<u8>) -> Result<String, RepositoryError> {
 pub(super) fn is_fault(output: &Output) -> bool {
     let signs = [
         "No space left",
+        "Out of diskspace",
+        "Disk quota exceeded",
         "unable to write",
         "unable to create",
         "Read-only file system",
         "Input/output error",
+        // A part of git that something ended.
+        "died of signal",
     ];
     output.code != Some(0) && signs.iter().any(|sign| output.stderr.contains(sign))
 }
@@ -294,3 +298,6 @@ fn is_missing(output: &Output) -> bool {
         ["failed to unpack tree object", "not a tree object", "Not a valid object name", "bad object"];
     signs.iter().any(|sign| output.stderr.contains(sign))
 }
+
+#[cfg(test)]
+mod tests;

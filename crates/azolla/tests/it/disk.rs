@@ -20,7 +20,7 @@ const POINTS: [(Area, Fault, bool, u64); 10] = [
     (Area::Store,    Fault::Short,   false, 97),
     (Area::Home,     Fault::NoSpace, true,  4),
     (Area::Mirror,   Fault::NoSpace, true,  30),
-    (Area::Mirror,   Fault::Kill,    false, 60),
+    (Area::Mirror,   Fault::Kill,    false, 26),
     (Area::Worktree, Fault::Io,      false, 50),
     (Area::Worktree, Fault::NoSpace, true,  20),
 ];

@@ -1,4 +1,4 @@
-//! What checks and command-line workers can reach of the machine (RELIABILITY.md section 3).
+//! What checks and command-line workers can reach of the machine (SECURITY.md).
 
 use std::{
     collections::BTreeMap,

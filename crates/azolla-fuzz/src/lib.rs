@@ -1,4 +1,4 @@
-//! For tests only: runs a target on its corpus and on inputs made from it (RELIABILITY.md, P10).
+//! For tests only: runs a target on its corpus and on inputs made from it (docs/faults.md).
 //!
 //! A target is a function that is given bytes and holds what must be so against whatever comes of them. It stands in the
 //! tests of the crate whose code it tries, so that nothing is public for its sake. The short form makes a fixed number of

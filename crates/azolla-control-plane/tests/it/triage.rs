@@ -71,7 +71,7 @@ fn text(text: impl Into<String>) -> Answer {
     Answer::Outcome(GenerationOutcome::Text(text.into()))
 }
 
-/// Every invariant holds (RELIABILITY.md section 5).
+/// Every invariant holds (docs/invariants.md).
 async fn assert_sound(world: &TaskWorld) {
     let findings = azolla_substrate::verify(world.store.read()).await.expect("it can be verified");
     assert!(findings.is_empty(), "{findings:?}");

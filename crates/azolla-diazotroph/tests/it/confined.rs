@@ -54,7 +54,7 @@ async fn r11_a_sandbox_that_is_required_is_there_or_nothing_runs() {
     }
 }
 
-/// RELIABILITY.md section 3: the worktree is writable, its `.git` is not, where the system can tell them apart.
+/// The worktree is writable, its `.git` is not, where the system can tell them apart.
 #[tokio::test]
 async fn r11_the_worktrees_git_is_not_written_to() {
     let bench = Bench::new();

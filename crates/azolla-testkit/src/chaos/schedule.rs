@@ -24,7 +24,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Returns how often for a run of so many workorders: what RELIABILITY.md asks of 2,000, and a little more.
+    /// Returns how often for a run of so many workorders: 160 kills and 64 pauses for 2,000 and the rest in proportion.
     pub fn of(workorders: u64) -> Self {
         let of = |per_2000: u64| (per_2000 * workorders).div_ceil(2_000);
         Self {

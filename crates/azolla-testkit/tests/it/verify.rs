@@ -1,4 +1,4 @@
-//! `verify` finds what breaks an invariant (RELIABILITY.md section 5): every table is copied into one without keys,
+//! `verify` finds what breaks an invariant (docs/invariants.md): every table is copied into one without keys,
 //! checks and triggers, then one thing is broken behind the store's back, found, and put back.
 
 mod breaks;

@@ -7,7 +7,6 @@ mod agents;
 mod browser;
 mod canary;
 mod caps;
-mod chaos;
 mod cli;
 mod completion;
 mod conformance;

@@ -1,4 +1,4 @@
-//! What a confined program can reach: its worktree, its own home, and what it consists of (RELIABILITY.md section 3).
+//! What a confined program can reach: its worktree, its own home, and what it consists of (SECURITY.md).
 
 use std::{
     ffi::OsStr,

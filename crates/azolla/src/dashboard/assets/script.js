@@ -196,7 +196,9 @@
   let prefix = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog?.open) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]")) {
+    // A field of the dialog keeps the focus for a moment after the dialog has closed; nobody types there.
+    const field = event.target.closest("input, textarea, select, [contenteditable]");
+    if (field && visible(field)) {
       if (event.key === "Escape") event.target.blur();
       return;
     }

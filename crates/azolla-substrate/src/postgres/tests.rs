@@ -185,7 +185,8 @@ const HISTORY: &str = "
     INSERT INTO pause_state SELECT 'deadline:az-y:obj-' || n || ':x', 'obj-' || n, 'az-y', 'RUN_COMPLETE', 'x' || n,
         '{}', NULL, NULL, NULL, 2 FROM generate_series(1, 5000) AS n;
     INSERT INTO journal (at, actor, step, resource_type, resource_id, commit_id)
-    SELECT 'x', 'GATE', 'GATE', 'workorder', 'wo-' || n, 'com-' || n FROM generate_series(1, 5000) AS n;
+    SELECT 'x', 'GATE', CASE n % 2 WHEN 0 THEN 'EXECUTE' ELSE 'GATE' END, 'workorder', 'wo-' || n, 'com-' || n
+    FROM generate_series(1, 5000) AS n;
     ANALYZE objective, event, context_snapshot, workorder, output_bundle, run_record, candidate, candidate_resolution,
         capture_buffer, pause_state, journal;
     SET session_replication_role TO origin";

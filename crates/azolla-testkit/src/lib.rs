@@ -5,6 +5,7 @@
 pub mod chaos;
 pub mod clock;
 pub mod cycle;
+pub mod decorate;
 pub mod diazotroph;
 pub mod disk;
 pub mod ids;
@@ -21,6 +22,7 @@ pub mod world;
 
 pub use clock::ManualClock;
 pub use cycle::PatchCycle;
+pub use decorate::{Decorated, Decorator};
 pub use diazotroph::{Answer, ScriptedDiazotroph};
 pub use ids::SequentialIds;
 pub use peers::{PeerAnswer, ScriptedPeers, ScriptedTargets};

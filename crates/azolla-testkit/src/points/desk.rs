@@ -22,7 +22,10 @@ use super::{
     store::PointStore,
     trap::{Trap, say},
 };
-use crate::task_world::{one_action, one_candidate_each};
+use crate::{
+    decorate::Decorated,
+    task_world::{one_action, one_candidate_each},
+};
 
 /// The desk.
 pub(super) struct Desk {
@@ -50,7 +53,8 @@ impl Desk {
         let open = async |which, azolla_type| -> anyhow::Result<Azolla> {
             let inner = place.open(azolla_type, Opening::Existing).await?;
             let (trap, mood) = (trap.clone(), mood.clone());
-            let store = Arc::new(PointStore { inner, which, trap, mood, holders: Default::default() });
+            let store = PointStore { inner, which, trap, mood, holders: Default::default() };
+            let store = Arc::new(Decorated(store));
             Ok(Azolla { identity: whose(azolla_type), store })
         };
         let (patch, tasks) =

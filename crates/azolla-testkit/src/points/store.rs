@@ -6,18 +6,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use azolla_protocol::{Actor, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
+use azolla_protocol::{Actor, LeaseLength, OwnerId, ResourceRef};
 use azolla_substrate::{
-    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, JournalCursor, LoadError, Release, RenewOutcome,
-    Row, Statement, Step, Substrate, SubstrateError, SubstrateRead,
+    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, Release, RenewOutcome, Substrate, SubstrateError,
 };
-use tokio::sync::{mpsc, watch};
 
 use super::{
     mood::Mood,
     name,
     trap::{Side, Trap, Verdict, say},
 };
+use crate::decorate::Decorator;
 
 /// A store with boundaries.
 pub(super) struct PointStore {
@@ -58,53 +57,11 @@ fn lost(what: &str) -> azolla_substrate::BoxError {
     io::Error::other(what.to_owned()).into()
 }
 
-impl SubstrateRead for PointStore {
-    fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
-        self.inner.now()
+impl Decorator for PointStore {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.inner
     }
 
-    fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
-        self.inner.rows(statement)
-    }
-
-    fn scan(&self, statements: Vec<Statement>) -> mpsc::Receiver<Result<(usize, Row), SubstrateError>> {
-        self.inner.scan(statements)
-    }
-
-    fn journal_after(
-        &self,
-        after: JournalCursor,
-        limit: u64,
-    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        self.inner.journal_after(after, limit)
-    }
-
-    fn journal_latest(
-        &self,
-        after: JournalCursor,
-        limit: u64,
-    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        self.inner.journal_latest(after, limit)
-    }
-
-    fn journal_told(
-        &self,
-        after: JournalCursor,
-        limit: u64,
-    ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-        self.inner.journal_told(after, limit)
-    }
-
-    fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
-        self.inner.integrity()
-    }
-
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.changes()
-    }
-}
-
-impl Substrate for PointStore {
     fn acquire_claim<'a>(
         &'a self,
         resource: &'a ResourceRef,
@@ -164,12 +121,5 @@ impl Substrate for PointStore {
             }
             Ok(outcome)
         })
-    }
-
-    fn load(
-        &self,
-        steps: mpsc::Receiver<Result<Step, SubstrateError>>,
-    ) -> BoxFuture<'_, Result<(), LoadError>> {
-        self.inner.load(steps)
     }
 }

@@ -11,8 +11,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// Connections at once. More wait until one has ended.
 const CONNECTIONS_MAX: usize = 256;
-/// Connections of one address. More are closed at once: to let them wait would hold up others. A proxy on this machine is
-/// one address, so this is not few.
+/// Connections of one address. Where all of them are being answered, more are closed at once: to let them wait would hold up
+/// others. A proxy on this machine is one address, so this is not few.
 const OF_ONE_MAX: usize = CONNECTIONS_MAX / 2;
 
 /// All the room there is.

@@ -261,10 +261,10 @@ async fn tf8_whoever_inserted_the_objective_leaves_it_to_whoever_resolved() {
     let inserter = Operator { substrate: &paused, ..desk.tasks.operator() };
     let first = desk.promotion();
     let meanwhile = async {
-        paused.reached.notified().await;
+        paused.0.reached.notified().await;
         assert_eq!(desk.objectives().await, 1, "it is inserted, and not resolved");
         let id = desk.tasks.operator().promote(&which, &desk.promotion()).await.unwrap();
-        paused.go.notify_one();
+        paused.0.go.notify_one();
         id
     };
     let (slower, id) = tokio::join!(inserter.promote(&which, &first), meanwhile);
@@ -283,10 +283,10 @@ async fn a6_the_last_candidate_is_noticed_when_two_are_closed_at_once() {
         let slower = Operator { substrate: &paused, ..desk.tasks.operator() };
         let candidates = [desk.candidate(1), desk.candidate(2)];
         let meanwhile = async {
-            paused.reached.notified().await;
+            paused.0.reached.notified().await;
             desk.tasks.operator().discard(&candidates[1]).await.unwrap();
             assert!(desk.tasks.standing().await.pause_key.is_some(), "the other one looks open");
-            paused.go.notify_one();
+            paused.0.go.notify_one();
         };
         let (closed, ()) = tokio::join!(slower.discard(&candidates[0]), meanwhile);
         closed.unwrap();

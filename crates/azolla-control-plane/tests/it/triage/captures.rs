@@ -186,9 +186,9 @@ async fn w2_a_retry_does_not_erase_an_attempt_that_begins_meanwhile() {
         let paused = Paused::new(world.store.store.clone());
         let operator = Operator { substrate: &paused, ..world.operator() };
         let meanwhile = async {
-            paused.reached.notified().await;
+            paused.0.reached.notified().await;
             assert_eq!(world.scheduler().await, Tick::Advanced);
-            paused.go.notify_one();
+            paused.0.go.notify_one();
         };
         let (retried, ()) = tokio::join!(operator.retry_capture(&id), meanwhile);
         let (what, _) = refusal(retried.unwrap_err());

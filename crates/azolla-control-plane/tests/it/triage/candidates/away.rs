@@ -5,12 +5,9 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use azolla_protocol::{Actor, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
-use azolla_substrate::{
-    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, JournalCursor, LoadError, Release, RenewOutcome,
-    Row, Statement, Step, Substrate, SubstrateError, SubstrateRead,
-};
-use tokio::sync::{Notify, mpsc, watch};
+use azolla_substrate::{BoxFuture, Commit, CommitOutcome, Row, Statement, Substrate, SubstrateError};
+use azolla_testkit::{Decorated, Decorator};
+use tokio::sync::Notify;
 
 /// When a store goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +25,8 @@ pub(super) struct Away {
 }
 
 impl Away {
-    pub(super) fn new(store: Arc<dyn Substrate>, when: When) -> Self {
-        Self { store, when }
+    pub(super) fn new(store: Arc<dyn Substrate>, when: When) -> Decorated<Self> {
+        Decorated(Self { store, when })
     }
 }
 
@@ -40,8 +37,8 @@ pub(super) struct Stale {
 }
 
 impl Stale {
-    pub(super) fn new(store: Arc<dyn Substrate>) -> Self {
-        Self { store, was_read: AtomicBool::new(false) }
+    pub(super) fn new(store: Arc<dyn Substrate>) -> Decorated<Self> {
+        Decorated(Self { store, was_read: AtomicBool::new(false) })
     }
 }
 
@@ -55,115 +52,17 @@ pub(crate) struct Paused {
 }
 
 impl Paused {
-    pub(crate) fn new(store: Arc<dyn Substrate>) -> Self {
-        Self { store, reached: Notify::new(), go: Notify::new() }
+    pub(crate) fn new(store: Arc<dyn Substrate>) -> Decorated<Self> {
+        Decorated(Self { store, reached: Notify::new(), go: Notify::new() })
     }
 }
 
-/// The parts of a store that a decorator leaves as they are.
-macro_rules! as_it_is {
-    ($name:ident) => {
-        impl Substrate for $name {
-            fn acquire_claim<'a>(
-                &'a self,
-                resource: &'a ResourceRef,
-                owner: &'a OwnerId,
-                lease: LeaseLength,
-                actor: Actor,
-            ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
-                self.store.acquire_claim(resource, owner, lease, actor)
-            }
-
-            fn renew_claim<'a>(
-                &'a self,
-                fence: &'a Fence,
-                lease: LeaseLength,
-            ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
-                self.store.renew_claim(fence, lease)
-            }
-
-            fn release_claim<'a>(
-                &'a self,
-                fence: &'a Fence,
-                release: Release,
-                actor: Actor,
-            ) -> BoxFuture<'a, Result<(), SubstrateError>> {
-                self.store.release_claim(fence, release, actor)
-            }
-
-            fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
-                self.commit_as(commit)
-            }
-
-            fn load(
-                &self,
-                steps: mpsc::Receiver<Result<Step, SubstrateError>>,
-            ) -> BoxFuture<'_, Result<(), LoadError>> {
-                self.store.load(steps)
-            }
-        }
-
-        impl SubstrateRead for $name {
-            fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
-                self.store.now()
-            }
-
-            fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
-                self.rows_as(statement)
-            }
-
-            fn scan(
-                &self,
-                statements: Vec<Statement>,
-            ) -> mpsc::Receiver<Result<(usize, Row), SubstrateError>> {
-                self.store.scan(statements)
-            }
-
-            fn journal_after(
-                &self,
-                after: JournalCursor,
-                limit: u64,
-            ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-                self.store.journal_after(after, limit)
-            }
-
-            fn journal_latest(
-                &self,
-                after: JournalCursor,
-                limit: u64,
-            ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-                self.store.journal_latest(after, limit)
-            }
-
-            fn journal_told(
-                &self,
-                after: JournalCursor,
-                limit: u64,
-            ) -> BoxFuture<'_, Result<Vec<(JournalCursor, JournalEntry)>, SubstrateError>> {
-                self.store.journal_told(after, limit)
-            }
-
-            fn integrity(&self) -> BoxFuture<'_, Result<Vec<String>, SubstrateError>> {
-                self.store.integrity()
-            }
-
-            fn changes(&self) -> watch::Receiver<u64> {
-                self.store.changes()
-            }
-        }
-    };
-}
-
-as_it_is!(Away);
-as_it_is!(Stale);
-as_it_is!(Paused);
-
-impl Away {
-    fn rows_as(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
-        self.store.rows(statement)
+impl Decorator for Away {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
     }
 
-    fn commit_as(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
         Box::pin(async move {
             if self.when == When::AfterCommit {
                 self.store.commit(commit).await?;
@@ -173,12 +72,12 @@ impl Away {
     }
 }
 
-impl Paused {
-    fn rows_as(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
-        self.store.rows(statement)
+impl Decorator for Paused {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
     }
 
-    fn commit_as(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
         Box::pin(async move {
             self.reached.notify_one();
             self.go.notified().await;
@@ -189,14 +88,14 @@ impl Paused {
     }
 }
 
-impl Stale {
-    fn rows_as(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
+impl Decorator for Stale {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
         let is_first = format!("{statement:?}").contains("FROM candidate_resolution")
             && !self.was_read.swap(true, Ordering::SeqCst);
         if is_first { Box::pin(async { Ok(Vec::new()) }) } else { self.store.rows(statement) }
-    }
-
-    fn commit_as(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
-        self.store.commit(commit)
     }
 }

@@ -231,9 +231,11 @@ macro_rules! journal_columns {
 /// The rows of the journal that say what became of something.
 macro_rules! told {
     () => {
-        "step NOT IN ('GRANT', 'RELEASE', 'EMIT', 'GATE', 'ATTEMPT')
-         AND (step <> 'INSERT' OR resource_type NOT IN
-              ('context_snapshot', 'workorder', 'output_bundle', 'run_record', 'gate_evidence', 'usage_record'))"
+        "step <> 'GRANT' AND step <> 'RELEASE' AND step <> 'EMIT' AND step <> 'GATE' AND step <> 'ATTEMPT'
+         AND (step <> 'INSERT'
+              OR resource_type <> 'context_snapshot' AND resource_type <> 'workorder'
+                 AND resource_type <> 'output_bundle' AND resource_type <> 'run_record'
+                 AND resource_type <> 'gate_evidence' AND resource_type <> 'usage_record')"
     };
 }
 pub(crate) use {event_columns, journal_columns, told};

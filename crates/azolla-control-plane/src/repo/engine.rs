@@ -197,6 +197,15 @@ impl Repository for GitRepository {
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
         Box::pin(self.publish_branch(attempt, commit))
     }
+
+    fn withdraw<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+        passed: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
+        Box::pin(self.withdraw_branch(attempt, commit, passed))
+    }
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, RepositoryError> {

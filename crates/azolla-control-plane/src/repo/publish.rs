@@ -17,6 +17,9 @@ use super::{
 /// Times that a ref of the mirror is set against another process that sets it too.
 const TRIES: usize = 3;
 
+/// What the operator's reflog says of a branch that is published.
+const PUBLISH: &str = "azolla: publish";
+
 impl GitRepository {
     pub(super) async fn keep(&self, attempt: &Attempt, commit: &str) -> Result<(), RepositoryError> {
         if !is_object_id(commit) {
@@ -70,6 +73,22 @@ impl GitRepository {
             RepoRef::Path(path) => publishing.to_path(path).await,
         }
     }
+
+    pub(super) async fn withdraw_branch(
+        &self,
+        attempt: &Attempt,
+        commit: &str,
+        passed: Option<&str>,
+    ) -> Result<(), RepositoryError> {
+        if ![Some(commit), passed].into_iter().flatten().all(is_object_id) {
+            return Err(unavailable("the attempt is not a commit id"));
+        }
+        match &self.repo {
+            // Nothing was pushed.
+            RepoRef::Url { .. } => Ok(()),
+            RepoRef::Path(path) => Publishing { repository: self, attempt, commit }.back(path, passed).await,
+        }
+    }
 }
 
 struct Publishing<'a> {
@@ -120,11 +139,31 @@ impl Publishing<'_> {
             };
         }
         self.fetch_objects(&source).await?;
-        let output = self.set(&source, &format!("create {} {}\n", self.branch_ref(), self.commit)).await?;
+        let input = format!("create {} {}\n", self.branch_ref(), self.commit);
+        let output = self.set(&source, PUBLISH, &input).await?;
         if output.code == Some(0) {
             return Ok(Published::Done);
         }
         self.replace(path, &source, &output).await
+    }
+
+    /// Takes the branch back, if it is at this commit.
+    async fn back(&self, path: &Path, passed: Option<&str>) -> Result<(), RepositoryError> {
+        let source = source::find(path)?;
+        let is_here = self.present(&source).await? == Present::Branch(self.commit.to_owned());
+        if !is_here || self.holder(&source).await?.is_some() {
+            return Ok(());
+        }
+        let (branch, commit) = (self.branch_ref(), self.commit);
+        let input = match passed {
+            Some(passed) => format!("update {branch} {passed} {commit}\n"),
+            None => format!("delete {branch} {commit}\n"),
+        };
+        let output = self.set(&source, "azolla: withdraw", &input).await?;
+        match output.code {
+            Some(0) => Ok(()),
+            _ => Err(unavailable(format!("git update-ref: {}", output.complaint()))),
+        }
     }
 
     /// Handles a branch that is there already, or whatever else was in the way of making it.
@@ -139,9 +178,8 @@ impl Publishing<'_> {
             Present::Branch(there) if there == self.commit => Ok(Published::Done),
             Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
             Present::Branch(there) if self.entry_of(&there).is_some() => {
-                let output = self
-                    .set(source, &format!("update {} {} {there}\n", self.branch_ref(), self.commit))
-                    .await?;
+                let input = format!("update {} {} {there}\n", self.branch_ref(), self.commit);
+                let output = self.set(source, PUBLISH, &input).await?;
                 match output.code {
                     Some(0) => Ok(Published::Done),
                     _ => Ok(self.by_hand(path, format!("{branch} could not be set: {}", output.complaint()))),
@@ -196,8 +234,8 @@ impl Publishing<'_> {
         Err(unavailable(format!("git fetch-pack: {}", output.complaint())))
     }
 
-    async fn set(&self, source: &Source, input: &str) -> Result<Output, RepositoryError> {
-        let arguments = ["update-ref", "--no-deref", "-m", "azolla: publish", "--stdin"];
+    async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
+        let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
         self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
     }
 

@@ -19,7 +19,7 @@ pub(super) const ATTEMPTS: &str = "refs/azolla/attempts";
 impl Attempt {
     /// Returns the number of the entry that this attempt is of. An id that has none is before all others: it replaces
     /// nothing.
-    pub(super) fn entry(&self) -> u64 {
+    pub(crate) fn entry(&self) -> u64 {
         entry(&self.objective_id, self.work_order_id.as_str()).unwrap_or(0)
     }
 }

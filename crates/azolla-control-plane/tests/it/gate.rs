@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use azolla_control_plane::{
     RepositoryFile, RepositoryFileReader, Tick,
-    repo::{Published, RepositoryError},
+    repo::{Attempt, Published, Repository, RepositoryError},
 };
 use azolla_protocol::{
     BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, PauseReason,
@@ -203,6 +203,57 @@ async fn sm_a_cancelled_run_ends_blocked() {
     world.operator().retry(&id, None).await.expect("it can be run again");
     world.run_to_pause().await.expect("the second run");
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);
+}
+
+/// G-1: a gate that was cut off between the branch and its record, and a FAIL after it: the operator is left with what
+/// passed, and with nothing if nothing did.
+#[tokio::test]
+async fn g1_what_fails_after_it_was_published_is_withdrawn() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    let branch = format!("azolla/{id}");
+    cut_off_after_publishing(&world, &id, 1).await;
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    world.gate().await;
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
+    assert_eq!(world.repository.published(&branch), None);
+
+    world.operator().retry(&id, None).await.expect("it can be run again");
+    world.run_to_pause().await.expect("the second run");
+    let passed = run(&world, &id, 2).await.commit_sha;
+    assert_eq!(world.repository.published(&branch), passed);
+
+    world.operator().reject(&id, None, "another way").await.expect("rejected");
+    while world.store.read().ungated_workorders(1).await.expect("a read").is_empty() {
+        world.readiness().await;
+        world.scheduler().await;
+        world.runner().await;
+    }
+    cut_off_after_publishing(&world, &id, 3).await;
+    assert_ne!(world.repository.published(&branch), passed);
+    for _ in 0..3 {
+        world.store.granted(&ResourceRef::from(&workorder(&id, 3))).await;
+        world.store.advance(LEASE_MS).await;
+    }
+    world.gate().await;
+    assert_eq!(run(&world, &id, 3).await.gate_result, GateResult::Fail);
+    assert_eq!(world.repository.published(&branch), passed);
+}
+
+/// What a gate does that dies right before it records its PASS.
+async fn cut_off_after_publishing(world: &World, id: &ObjectiveId, entry: u64) {
+    let bundle =
+        world.store.read().output_of(&workorder(id, entry)).await.expect("a read").expect("a bundle");
+    let attempt = Attempt {
+        objective_id: id.clone(),
+        work_order_id: bundle.metadata.work_order_id.clone(),
+        claim_version: 1,
+        base: MemoryRepository::BASE.to_owned(),
+        title: bundle.title,
+        created_at: bundle.created_at,
+    };
+    let commit = bundle.metadata.more["commit_sha"].as_str().expect("a commit");
+    world.repository.publish(&attempt, commit).await.expect("published");
 }
 
 /// R13: checks of a file that nobody pinned are not run, and the one action says how to pin it.

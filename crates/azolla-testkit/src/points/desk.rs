@@ -165,9 +165,9 @@ impl Desk {
     }
 
     /// Makes the gate run a check.
-    pub(super) fn add_check(&mut self) {
-        let check = Check { name: "true".into(), command: vec!["true".into()], time_ms: 60_000 };
-        self.parts.checks = vec![check];
+    pub(super) fn add_check(&mut self, command: &[&str]) {
+        let command = command.iter().map(|word| (*word).to_owned()).collect();
+        self.parts.checks = vec![Check { name: "check".into(), command, time_ms: 60_000 }];
     }
 
     /// Makes orientation due: the first moment of the period that it is in is this one, and no other run's.

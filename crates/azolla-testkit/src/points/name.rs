@@ -48,8 +48,8 @@ words! {
 }
 
 /// The calls of a repository that change something there.
-pub(super) const REPOSITORY: [&str; 7] =
-    ["base", "worktree", "take", "rebuild", "project", "checkout", "publish"];
+pub(super) const REPOSITORY: [&str; 8] =
+    ["base", "worktree", "take", "rebuild", "project", "checkout", "publish", "withdraw"];
 
 /// The calls on a claim, each by every worker that holds one while it works.
 const CLAIM: [&str; 3] = ["acquire_claim", "renew_claim", "release_claim"];

@@ -120,4 +120,13 @@ impl Repository for PointRepository {
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
         Box::pin(self.between("publish", self.inner.publish(attempt, commit)))
     }
+
+    fn withdraw<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+        passed: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
+        Box::pin(self.between("withdraw", self.inner.withdraw(attempt, commit, passed)))
+    }
 }

@@ -56,6 +56,8 @@ scenes! {
     Pass = "pass",
     /// Two answers are of no use; the operator tries again, and rejects what comes then.
     Fail = "fail",
+    /// A check finds something wrong with a patch.
+    Spoilt = "spoilt",
     /// A worker edits files.
     Files = "files",
     /// A run is cancelled while a worker works.
@@ -107,6 +109,7 @@ impl Scene {
             Self::Wait => wait(desk).await,
             Self::Pass => pass(desk).await,
             Self::Fail => fail(desk).await,
+            Self::Spoilt => spoilt(desk).await,
             Self::Files => files(desk).await,
             Self::Cancel => cancel(desk).await,
             Self::Withdrawn => withdrawn(desk).await,
@@ -129,7 +132,7 @@ async fn late(desk: &mut Desk) -> anyhow::Result<()> {
 }
 
 async fn checks(desk: &mut Desk) -> anyhow::Result<()> {
-    desk.add_check();
+    desk.add_check(&["true"]);
     desk.mood.make_checks_long();
     desk.approved().await?;
     desk.patch().await
@@ -176,6 +179,13 @@ async fn fail(desk: &mut Desk) -> anyhow::Result<()> {
     desk.operator().retry(&id, Some(60_000)).await?;
     desk.patch().await?;
     desk.operator().reject(&id, None, "not yet").await?;
+    desk.patch().await
+}
+
+async fn spoilt(desk: &mut Desk) -> anyhow::Result<()> {
+    // What is there before the patch, and not after it.
+    desk.add_check(&["grep", "-q", "trunc", "src/lib.rs"]);
+    desk.approved().await?;
     desk.patch().await
 }
 

@@ -13,7 +13,9 @@ use azolla_control_plane::{
     Flow, PatchFlow, Settings, TaskMgmtFlow, Tick, WorkerContext, WorkerError,
     workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, readiness, runner, scheduler},
 };
-use azolla_protocol::{AzollaType, EventType, IdSource, ObjectiveId, OwnerId, WorkerRole, lifecycle};
+use azolla_protocol::{
+    AzollaType, EventType, GateResult, IdSource, ObjectiveId, OwnerId, WorkerRole, lifecycle,
+};
 use azolla_substrate::{StreamRoom, SubstrateError, verify};
 use tokio::{
     sync::watch,
@@ -487,6 +489,21 @@ impl Sim {
                 if !is_full && !self.is_archived(&left.event.resource_id)? {
                     return Err(format!("{} is still unprocessed", left.event.event_id));
                 }
+            }
+        }
+        self.check_branches()
+    }
+
+    /// What the operator's repository has passed its gate (G-1).
+    fn check_branches(&self) -> Result<(), String> {
+        let read = self.store.read();
+        for (branch, commit) in self.repository.all_published() {
+            let id =
+                ObjectiveId::new(branch.trim_start_matches("azolla/")).map_err(|error| error.to_string())?;
+            let runs = block_on(read.runs_of(&id)).map_err(|error| error.to_string())?;
+            let mut passed = runs.iter().filter(|run| run.gate_result == GateResult::Pass);
+            if !passed.any(|run| run.commit_sha.as_ref() == Some(&commit)) {
+                return Err(format!("{branch} is at {commit}, which passed no gate"));
             }
         }
         Ok(())

@@ -118,10 +118,21 @@ impl Repository for SimRepository {
         attempt: &'a Attempt,
         commit: &'a str,
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
+        // It waits between the branch and the record of it, where being cut off leaves the one without the other.
         Box::pin(async move {
+            let published = self.inner.publish(attempt, commit).await?;
             self.gate().await?;
-            self.inner.publish(attempt, commit).await
+            Ok(published)
         })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        attempt: &'a Attempt,
+        commit: &'a str,
+        passed: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
+        self.inner.withdraw(attempt, commit, passed)
     }
 }
 

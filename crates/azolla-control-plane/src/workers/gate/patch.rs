@@ -4,7 +4,9 @@ mod evidence;
 mod outcome;
 
 use azolla_exchange_membrane::gates::patch::{self, AfterFailure, ChecksRefused, Failure, Verdict};
-use azolla_protocol::{Actor, OutputBundle, ResourceRef, RunnerStatus, WorkorderStatus};
+use azolla_protocol::{
+    Actor, GateResult, ObjectiveStatus, OutputBundle, ResourceRef, RunnerStatus, WorkorderStatus,
+};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredObjective, StoredWorkorder, SubstrateError};
 
 use self::evidence::Evidence;
@@ -168,7 +170,7 @@ async fn route(ctx: &WorkerContext, case: &Case<'_>) -> Result<Route, WorkerErro
     if is_cancelled(&case.objective) {
         return Ok(Route::Fail(cancelled()));
     }
-    if case.stored.claim_count >= ctx.settings.claims_without_outcome_max {
+    if is_poison(ctx, case) {
         let reason = format!("{} gate runs ended without a result", case.stored.claim_count);
         return Ok(Route::Fail(Failure { reason, next: AfterFailure::Block(None) }));
     }
@@ -224,6 +226,7 @@ async fn conclude(ctx: &WorkerContext, case: &Case<'_>, found: &Found) -> Result
     let objective = ctx.read().objective(&case.attempt.objective_id).await?;
     let objective = objective.ok_or_else(|| WorkerError::Broken("the objective is gone".to_owned()))?;
     if is_cancelled(&objective) {
+        withdraw(ctx, case, &objective).await?;
         return outcome::commit(ctx, case, &objective, &Verdict::Fail(cancelled()), None, &Published::Done)
             .await;
     }
@@ -231,6 +234,11 @@ async fn conclude(ctx: &WorkerContext, case: &Case<'_>, found: &Found) -> Result
     // Before anything leaves this program: what cannot be recorded is not published either.
     let commit = outcome::commit(ctx, case, &objective, verdict, evidence, &Published::Done).await?;
     if let Verdict::Fail(_) = verdict {
+        withdraw(ctx, case, &objective).await?;
+        return Ok(commit);
+    }
+    // Gated by somebody else meanwhile: the commit will be refused, and nothing may go where they settled it.
+    if !is_under_way(case, &objective) {
         return Ok(commit);
     }
     match publish(ctx, case).await {
@@ -253,7 +261,7 @@ fn unusable(case: &Case<'_>, error: RepositoryError) -> Result<Failure, Reposito
 /// Gives the operator the branch. It is the same commit whoever publishes it, so a gate that is cut off here leaves
 /// nothing wrong behind (G-1). The patch passed: whatever keeps it from going there is for the operator to settle.
 async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
-    let commit = case.bundle.metadata.more.get("commit_sha").and_then(|sha| sha.as_str()).unwrap_or_default();
+    let commit = commit_of(&case.bundle).unwrap_or_default();
     ctx.show(&case.attempt.objective_id, "publishing the branch", None);
     match case.flow.repository.publish(&case.attempt, commit).await {
         Ok(published) => published,
@@ -264,6 +272,43 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
             Published::ByHand { reason, command: "azolla doctor".to_owned() }
         }
     }
+}
+
+/// Before a FAIL is recorded: a gate that passed the patch may have published it and been cut off before its record, and
+/// what did not pass is not left with the operator.
+async fn withdraw(
+    ctx: &WorkerContext,
+    case: &Case<'_>,
+    objective: &StoredObjective,
+) -> Result<(), WorkerError> {
+    let Some(commit) = commit_of(&case.bundle) else { return Ok(()) };
+    if !is_under_way(case, objective) {
+        return Ok(());
+    }
+    let runs = ctx.read().runs_of(&case.attempt.objective_id).await?;
+    let before = runs.iter().rev().find(|run| run.gate_result == GateResult::Pass);
+    let passed = before.and_then(|run| run.commit_sha.as_deref());
+    match case.flow.repository.withdraw(&case.attempt, commit, passed).await {
+        // Nothing is tried for ever (W-7).
+        Err(_) if is_poison(ctx, case) => Ok(()),
+        // Where there is no repository, there is no branch.
+        Ok(()) | Err(RepositoryError::Unusable { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Tells whether an objective still waits for what becomes of this workorder.
+fn is_under_way(case: &Case<'_>, objective: &StoredObjective) -> bool {
+    objective.objective.status == ObjectiveStatus::InProgress && objective.todo_entry == case.attempt.entry()
+}
+
+/// Tells whether nobody is to look at the patch again, as nobody who did came back (W-7).
+fn is_poison(ctx: &WorkerContext, case: &Case<'_>) -> bool {
+    case.stored.claim_count >= ctx.settings.claims_without_outcome_max
+}
+
+fn commit_of(bundle: &OutputBundle) -> Option<&str> {
+    bundle.metadata.more.get("commit_sha").and_then(|sha| sha.as_str())
 }
 
 fn is_ungated(stored: Option<&StoredWorkorder>) -> bool {

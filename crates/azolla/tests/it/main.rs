@@ -7,6 +7,7 @@ mod agents;
 mod browser;
 mod canary;
 mod caps;
+mod chaos;
 mod cli;
 mod completion;
 mod conformance;

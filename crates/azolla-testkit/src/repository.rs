@@ -61,11 +61,6 @@ impl MemoryRepository {
         self.state().branches.get(name).cloned()
     }
 
-    /// Returns all branches of the operator.
-    pub fn all_published(&self) -> BTreeMap<String, String> {
-        self.state().published.clone()
-    }
-
     /// Returns where the operator's branch of an objective stands.
     pub fn published(&self, name: &str) -> Option<String> {
         self.state().published.get(name).cloned()
@@ -189,15 +184,11 @@ impl Repository for MemoryRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
-        passed: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
         Box::pin(async move {
             let published = &mut self.state().published;
             if published.get(&attempt.branch()).is_some_and(|there| there == commit) {
-                match passed {
-                    Some(passed) => published.insert(attempt.branch(), passed.to_owned()),
-                    None => published.remove(&attempt.branch()),
-                };
+                published.remove(&attempt.branch());
             }
             Ok(())
         })

@@ -202,9 +202,8 @@ impl Repository for GitRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
-        passed: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        Box::pin(self.withdraw_branch(attempt, commit, passed))
+        Box::pin(self.withdraw_branch(attempt, commit))
     }
 }
 

@@ -116,13 +116,12 @@ pub trait Repository: Send + Sync {
         commit: &'a str,
     ) -> BoxFuture<'a, Result<Published, RepositoryError>>;
 
-    /// Takes the branch of an attempt that was published and recorded as failed back to the commit that passed before
-    /// it, or away if none did. A branch that is anywhere else, or checked out, stays as it is (G-2).
+    /// Takes the branch away if it is at this attempt, which failed. One that is anywhere else, or checked out, stays as
+    /// it is (G-2).
     fn withdraw<'a>(
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
-        passed: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), RepositoryError>>;
 }
 

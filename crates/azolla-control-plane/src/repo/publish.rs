@@ -78,15 +78,15 @@ impl GitRepository {
         &self,
         attempt: &Attempt,
         commit: &str,
-        passed: Option<&str>,
     ) -> Result<(), RepositoryError> {
-        if ![Some(commit), passed].into_iter().flatten().all(is_object_id) {
+        if !is_object_id(commit) {
             return Err(unavailable("the attempt is not a commit id"));
         }
+        self.mirror.prepare()?;
         match &self.repo {
             // Nothing was pushed.
             RepoRef::Url { .. } => Ok(()),
-            RepoRef::Path(path) => Publishing { repository: self, attempt, commit }.back(path, passed).await,
+            RepoRef::Path(path) => Publishing { repository: self, attempt, commit }.back(path).await,
         }
     }
 }
@@ -147,18 +147,14 @@ impl Publishing<'_> {
         self.replace(path, &source, &output).await
     }
 
-    /// Takes the branch back, if it is at this commit.
-    async fn back(&self, path: &Path, passed: Option<&str>) -> Result<(), RepositoryError> {
+    /// Takes the branch away, if it is at this commit.
+    async fn back(&self, path: &Path) -> Result<(), RepositoryError> {
         let source = source::find(path)?;
         let is_here = self.present(&source).await? == Present::Branch(self.commit.to_owned());
         if !is_here || self.holder(&source).await?.is_some() {
             return Ok(());
         }
-        let (branch, commit) = (self.branch_ref(), self.commit);
-        let input = match passed {
-            Some(passed) => format!("update {branch} {passed} {commit}\n"),
-            None => format!("delete {branch} {commit}\n"),
-        };
+        let input = format!("delete {} {}\n", self.branch_ref(), self.commit);
         let output = self.set(&source, "azolla: withdraw", &input).await?;
         match output.code {
             Some(0) => Ok(()),

@@ -395,23 +395,21 @@ async fn g1_an_earlier_attempt_does_not_replace_a_later_one_that_is_published() 
 }
 
 #[tokio::test]
-async fn g1_a_branch_that_failed_goes_back_to_what_passed_before_it_or_away() {
+async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed() {
     for world in World::all() {
         let (repository, first, commit) = make(&world).await;
         repository.publish(&first, &commit).await.unwrap();
         let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
         // What is published is another attempt.
-        repository.withdraw(&second, &second_commit, None).await.unwrap();
+        repository.withdraw(&second, &second_commit).await.unwrap();
         assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
         repository.publish(&second, &second_commit).await.unwrap();
         let before = fingerprint(&world.repo, &OURS);
-        repository.withdraw(&second, &second_commit, Some(&commit)).await.unwrap();
-        assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
-        repository.withdraw(&first, &commit, None).await.unwrap();
+        repository.withdraw(&second, &second_commit).await.unwrap();
         assert_eq!(world.run(&["for-each-ref", "refs/heads/azolla"]), "");
         assert_untouched(&world, &before, &OURS);
         // Nothing is there any more, which is as it should be.
-        repository.withdraw(&first, &commit, None).await.unwrap();
+        repository.withdraw(&second, &second_commit).await.unwrap();
     }
 }
 
@@ -421,7 +419,7 @@ async fn g2_a_branch_that_is_checked_out_is_not_withdrawn() {
     let (repository, attempt, commit) = make(&world).await;
     repository.publish(&attempt, &commit).await.unwrap();
     world.run(&["checkout", "-q", "azolla/obj-1"]);
-    repository.withdraw(&attempt, &commit, None).await.unwrap();
+    repository.withdraw(&attempt, &commit).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
 }
 

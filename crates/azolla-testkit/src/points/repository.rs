@@ -125,8 +125,7 @@ impl Repository for PointRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
-        passed: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        Box::pin(self.between("withdraw", self.inner.withdraw(attempt, commit, passed)))
+        Box::pin(self.between("withdraw", self.inner.withdraw(attempt, commit)))
     }
 }

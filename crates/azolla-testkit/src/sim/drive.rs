@@ -14,7 +14,7 @@ use azolla_control_plane::{
     workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, readiness, runner, scheduler},
 };
 use azolla_protocol::{
-    AzollaType, EventType, GateResult, IdSource, ObjectiveId, OwnerId, WorkerRole, lifecycle,
+    AzollaType, EventType, IdSource, ObjectiveId, ObjectiveStatus, OwnerId, WorkerRole, lifecycle,
 };
 use azolla_substrate::{StreamRoom, SubstrateError, verify};
 use tokio::{
@@ -494,16 +494,22 @@ impl Sim {
         self.check_branches()
     }
 
-    /// What the operator's repository has passed its gate (G-1).
+    /// What passed and waits for the operator, or was confirmed, has its branch (G-1).
     fn check_branches(&self) -> Result<(), String> {
         let read = self.store.read();
-        for (branch, commit) in self.repository.all_published() {
-            let id =
-                ObjectiveId::new(branch.trim_start_matches("azolla/")).map_err(|error| error.to_string())?;
-            let runs = block_on(read.runs_of(&id)).map_err(|error| error.to_string())?;
-            let mut passed = runs.iter().filter(|run| run.gate_result == GateResult::Pass);
-            if !passed.any(|run| run.commit_sha.as_ref() == Some(&commit)) {
-                return Err(format!("{branch} is at {commit}, which passed no gate"));
+        for id in &self.operator.objectives {
+            let stored = block_on(read.objective(id)).map_err(|error| error.to_string())?;
+            let Some(stored) = stored.filter(|stored| stored.objective.status == ObjectiveStatus::Done)
+            else {
+                continue;
+            };
+            let runs = block_on(read.runs_of(id)).map_err(|error| error.to_string())?;
+            let entry = format!("wo-{}-{}", id.body(), stored.todo_entry);
+            let passed = runs.into_iter().find(|run| run.work_order_id.as_str() == entry);
+            let (commit, branch) = (passed.and_then(|run| run.commit_sha), format!("azolla/{id}"));
+            let published = self.repository.published(&branch);
+            if commit != published {
+                return Err(format!("{branch} is at {published:?}, and {commit:?} passed"));
             }
         }
         Ok(())

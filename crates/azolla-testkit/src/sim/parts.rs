@@ -130,9 +130,11 @@ impl Repository for SimRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
-        passed: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        self.inner.withdraw(attempt, commit, passed)
+        Box::pin(async move {
+            self.gate().await?;
+            self.inner.withdraw(attempt, commit).await
+        })
     }
 }
 

@@ -49,7 +49,14 @@ pub(super) async fn gate(
 ) -> Result<Gated, WorkerError> {
     let (case, route) = match ctx.unless_stopping(without_claim(ctx, flow, resource, stored)).await {
         None => return Ok(Gated::Stopping),
-        Some(Ok(Short::Committed(outcome))) => return judged(ctx, resource, outcome).await,
+        Some(Ok(Short::Committed(case, passes, outcome))) => {
+            let is_recorded = matches!(outcome, Ok(CommitOutcome::Done));
+            let gated = judged(ctx, resource, outcome).await?;
+            if !(passes && is_recorded) {
+                settle(ctx, &case).await?;
+            }
+            return Ok(gated);
+        }
         Some(Ok(Short::HasChecks(case, route))) => (case, route),
         Some(Err(error)) if error.is_of_one_resource() => return count_failure(ctx, resource, &error).await,
         Some(Err(error)) => return Err(error),
@@ -60,8 +67,8 @@ pub(super) async fn gate(
 
 /// What there was to do without holding a claim.
 enum Short<'a> {
-    /// All of it.
-    Committed(Result<CommitOutcome, SubstrateError>),
+    /// All of it: whether it is a PASS, and what came of its record.
+    Committed(Box<Case<'a>>, bool, Result<CommitOutcome, SubstrateError>),
     /// Checks come first, and those take long.
     HasChecks(Box<Case<'a>>, Route),
 }
@@ -79,9 +86,10 @@ async fn without_claim<'a>(
         return Ok(Short::HasChecks(Box::new(case), route));
     }
     let found = judge(ctx, &case, route).await?;
-    let commit = conclude(ctx, &case, &found).await?;
+    let Conclusion { commit, passes } = conclude(ctx, &case, &found).await?;
     let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
-    Ok(Short::Committed(ctx.substrate.commit(commit).await))
+    let outcome = ctx.substrate.commit(commit).await;
+    Ok(Short::Committed(Box::new(case), passes, outcome))
 }
 
 /// The checks take long: they run under a claim that is held meanwhile.
@@ -100,10 +108,10 @@ async fn under_claim(
     case.attempt.claim_version = claim.grant.fence.claim_version;
     let work = async {
         let found = judge(ctx, &case, route).await?;
-        let commit = conclude(ctx, &case, &found).await?;
-        Ok((found, commit))
+        let conclusion = conclude(ctx, &case, &found).await?;
+        Ok((found, conclusion))
     };
-    let (found, mut commit) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
+    let (found, mut conclusion) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
         Held::Done(Ok(done)) => done,
         Held::Done(Err(error)) => return give_up_for_now(ctx, claim, &case, error).await,
         // The checks were ended; the next look finds the request and writes the FAIL (S-m).
@@ -118,14 +126,16 @@ async fn under_claim(
         Held::Lost => return Ok(Gated::Moved),
     };
     loop {
-        match lease::commit(ctx, claim, commit).await {
+        match lease::commit(ctx, claim, conclusion.commit).await {
             // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
             Err(SubstrateError::Changed { .. }) => match conclude(ctx, &case, &found).await {
-                Ok(again) => commit = again,
+                Ok(again) => conclusion = again,
                 Err(error) => return give_up_for_now(ctx, claim, &case, error).await,
             },
-            // Done, or taken over, or nobody can say: whoever looks next finds out (C-9).
+            Ok(_) if conclusion.passes => return Ok(Gated::Moved),
+            // A FAIL, or taken over, or nobody can say: whoever looks next finds out (C-9).
             Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
+                settle(ctx, &case).await?;
                 return Ok(Gated::Moved);
             }
             Err(error) => return give_up_for_now(ctx, claim, &case, error.into()).await,
@@ -170,7 +180,7 @@ async fn route(ctx: &WorkerContext, case: &Case<'_>) -> Result<Route, WorkerErro
     if is_cancelled(&case.objective) {
         return Ok(Route::Fail(cancelled()));
     }
-    if is_poison(ctx, case) {
+    if case.stored.claim_count >= ctx.settings.claims_without_outcome_max {
         let reason = format!("{} gate runs ended without a result", case.stored.claim_count);
         return Ok(Route::Fail(Failure { reason, next: AfterFailure::Block(None) }));
     }
@@ -220,31 +230,34 @@ async fn judge(ctx: &WorkerContext, case: &Case<'_>, route: Route) -> Result<Fou
     Ok(Found { verdict, evidence })
 }
 
+/// What to record.
+struct Conclusion {
+    commit: Commit,
+    passes: bool,
+}
+
 /// Puts together what to commit, for the objective as it is now. On PASS the branch is published first: the pause_state
 /// tells whether it is there. A cancel that came in meanwhile is a FAIL, and publishes nothing.
-async fn conclude(ctx: &WorkerContext, case: &Case<'_>, found: &Found) -> Result<Commit, WorkerError> {
+async fn conclude(ctx: &WorkerContext, case: &Case<'_>, found: &Found) -> Result<Conclusion, WorkerError> {
     let objective = ctx.read().objective(&case.attempt.objective_id).await?;
     let objective = objective.ok_or_else(|| WorkerError::Broken("the objective is gone".to_owned()))?;
-    if is_cancelled(&objective) {
-        withdraw(ctx, case, &objective).await?;
-        return outcome::commit(ctx, case, &objective, &Verdict::Fail(cancelled()), None, &Published::Done)
-            .await;
-    }
-    let (verdict, evidence) = (&found.verdict, found.evidence.as_ref());
+    let cancelled = Verdict::Fail(cancelled());
+    let (verdict, evidence) = match is_cancelled(&objective) {
+        true => (&cancelled, None),
+        false => (&found.verdict, found.evidence.as_ref()),
+    };
+    let passes = !matches!(verdict, Verdict::Fail(_));
     // Before anything leaves this program: what cannot be recorded is not published either.
     let commit = outcome::commit(ctx, case, &objective, verdict, evidence, &Published::Done).await?;
-    if let Verdict::Fail(_) = verdict {
-        withdraw(ctx, case, &objective).await?;
-        return Ok(commit);
+    // What somebody else gated meanwhile is settled: the commit will be refused.
+    if !passes || !is_under_way(case, &objective) {
+        return Ok(Conclusion { commit, passes });
     }
-    // Gated by somebody else meanwhile: the commit will be refused, and nothing may go where they settled it.
-    if !is_under_way(case, &objective) {
-        return Ok(commit);
-    }
-    match publish(ctx, case).await {
-        Published::Done => Ok(commit),
-        by_hand => outcome::commit(ctx, case, &objective, verdict, evidence, &by_hand).await,
-    }
+    let commit = match publish(ctx, case).await {
+        Published::Done => commit,
+        by_hand => outcome::commit(ctx, case, &objective, verdict, evidence, &by_hand).await?,
+    };
+    Ok(Conclusion { commit, passes })
 }
 
 /// The FAIL of a repository that the operator has to look at; what may pass by itself stays an error.
@@ -258,8 +271,7 @@ fn unusable(case: &Case<'_>, error: RepositoryError) -> Result<Failure, Reposito
     }
 }
 
-/// Gives the operator the branch. It is the same commit whoever publishes it, so a gate that is cut off here leaves
-/// nothing wrong behind (G-1). The patch passed: whatever keeps it from going there is for the operator to settle.
+/// Gives the operator the branch. It is the same commit whoever publishes it (G-1). The patch passed: whatever keeps it from going there is for the operator to settle.
 async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
     let commit = commit_of(&case.bundle).unwrap_or_default();
     ctx.show(&case.attempt.objective_id, "publishing the branch", None);
@@ -274,37 +286,26 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
     }
 }
 
-/// Before a FAIL is recorded: a gate that passed the patch may have published it and been cut off before its record, and
-/// what did not pass is not left with the operator.
-async fn withdraw(
-    ctx: &WorkerContext,
-    case: &Case<'_>,
-    objective: &StoredObjective,
-) -> Result<(), WorkerError> {
+/// What did not pass is not left with the operator: a gate that passed the patch may have published it and been cut off or
+/// overtaken before its record. Only what is recorded counts, so that nobody who is late takes away what passed.
+async fn settle(ctx: &WorkerContext, case: &Case<'_>) -> Result<(), WorkerError> {
     let Some(commit) = commit_of(&case.bundle) else { return Ok(()) };
-    if !is_under_way(case, objective) {
-        return Ok(());
+    let run = ctx.read().run_of(&case.attempt.work_order_id).await?;
+    if run.is_some_and(|run| run.gate_result == GateResult::Fail)
+        && let Err(error) = case.flow.repository.withdraw(&case.attempt, commit).await
+    {
+        ctx.show(
+            &case.attempt.objective_id,
+            format!("the branch of a failed patch may be left: {error}"),
+            None,
+        );
     }
-    let runs = ctx.read().runs_of(&case.attempt.objective_id).await?;
-    let before = runs.iter().rev().find(|run| run.gate_result == GateResult::Pass);
-    let passed = before.and_then(|run| run.commit_sha.as_deref());
-    match case.flow.repository.withdraw(&case.attempt, commit, passed).await {
-        // Nothing is tried for ever (W-7).
-        Err(_) if is_poison(ctx, case) => Ok(()),
-        // Where there is no repository, there is no branch.
-        Ok(()) | Err(RepositoryError::Unusable { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    Ok(())
 }
 
 /// Tells whether an objective still waits for what becomes of this workorder.
 fn is_under_way(case: &Case<'_>, objective: &StoredObjective) -> bool {
     objective.objective.status == ObjectiveStatus::InProgress && objective.todo_entry == case.attempt.entry()
-}
-
-/// Tells whether nobody is to look at the patch again, as nobody who did came back (W-7).
-fn is_poison(ctx: &WorkerContext, case: &Case<'_>) -> bool {
-    case.stored.claim_count >= ctx.settings.claims_without_outcome_max
 }
 
 fn commit_of(bundle: &OutputBundle) -> Option<&str> {

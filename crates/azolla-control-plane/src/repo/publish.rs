@@ -17,9 +17,6 @@ use super::{
 /// Times that a ref of the mirror is set against another process that sets it too.
 const TRIES: usize = 3;
 
-/// What the operator's reflog says of a branch that is published.
-const PUBLISH: &str = "azolla: publish";
-
 impl GitRepository {
     pub(super) async fn keep(&self, attempt: &Attempt, commit: &str) -> Result<(), RepositoryError> {
         if !is_object_id(commit) {
@@ -86,7 +83,7 @@ impl GitRepository {
         match &self.repo {
             // Nothing was pushed.
             RepoRef::Url { .. } => Ok(()),
-            RepoRef::Path(path) => Publishing { repository: self, attempt, commit }.back(path).await,
+            RepoRef::Path(path) => Publishing { repository: self, attempt, commit }.take_away(path).await,
         }
     }
 }
@@ -139,8 +136,7 @@ impl Publishing<'_> {
             };
         }
         self.fetch_objects(&source).await?;
-        let input = format!("create {} {}\n", self.branch_ref(), self.commit);
-        let output = self.set(&source, PUBLISH, &input).await?;
+        let output = self.set(&source, &format!("create {} {}\n", self.branch_ref(), self.commit)).await?;
         if output.code == Some(0) {
             return Ok(Published::Done);
         }
@@ -148,14 +144,13 @@ impl Publishing<'_> {
     }
 
     /// Takes the branch away, if it is at this commit.
-    async fn back(&self, path: &Path) -> Result<(), RepositoryError> {
+    async fn take_away(&self, path: &Path) -> Result<(), RepositoryError> {
         let source = source::find(path)?;
         let is_here = self.present(&source).await? == Present::Branch(self.commit.to_owned());
         if !is_here || self.holder(&source).await?.is_some() {
             return Ok(());
         }
-        let input = format!("delete {} {}\n", self.branch_ref(), self.commit);
-        let output = self.set(&source, "azolla: withdraw", &input).await?;
+        let output = self.set(&source, &format!("delete {} {}\n", self.branch_ref(), self.commit)).await?;
         match output.code {
             Some(0) => Ok(()),
             _ => Err(unavailable(format!("git update-ref: {}", output.complaint()))),
@@ -174,8 +169,9 @@ impl Publishing<'_> {
             Present::Branch(there) if there == self.commit => Ok(Published::Done),
             Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
             Present::Branch(there) if self.entry_of(&there).is_some() => {
-                let input = format!("update {} {} {there}\n", self.branch_ref(), self.commit);
-                let output = self.set(source, PUBLISH, &input).await?;
+                let output = self
+                    .set(source, &format!("update {} {} {there}\n", self.branch_ref(), self.commit))
+                    .await?;
                 match output.code {
                     Some(0) => Ok(Published::Done),
                     _ => Ok(self.by_hand(path, format!("{branch} could not be set: {}", output.complaint()))),
@@ -230,8 +226,8 @@ impl Publishing<'_> {
         Err(unavailable(format!("git fetch-pack: {}", output.complaint())))
     }
 
-    async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
-        let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
+    async fn set(&self, source: &Source, input: &str) -> Result<Output, RepositoryError> {
+        let arguments = ["update-ref", "--no-deref", "-m", "azolla: publish", "--stdin"];
         self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
     }
 

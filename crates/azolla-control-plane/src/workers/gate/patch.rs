@@ -51,11 +51,11 @@ pub(super) async fn gate(
         None => return Ok(Gated::Stopping),
         Some(Ok(Short::Committed(case, passes, outcome))) => {
             let is_recorded = matches!(outcome, Ok(CommitOutcome::Done));
-            let gated = judged(ctx, resource, outcome).await?;
+            let gated = judged(ctx, resource, outcome).await;
             if !(passes && is_recorded) {
                 settle(ctx, &case).await?;
             }
-            return Ok(gated);
+            return gated;
         }
         Some(Ok(Short::HasChecks(case, route))) => (case, route),
         Some(Err(error)) if error.is_of_one_resource() => return count_failure(ctx, resource, &error).await,

@@ -279,10 +279,8 @@ impl WorkerContext {
         objective_id: Option<&ObjectiveId>,
     ) -> Result<Option<Duration>, SubstrateError> {
         let Some(claim) = self.read().claim(resource).await? else { return Ok(None) };
-        let left = between(self.read().now().await?, claim.lease_expires_at);
-        if left.is_zero() {
-            return Ok(None);
-        }
+        let Some(left) = claim.held_for_ms(self.read().now().await?) else { return Ok(None) };
+        let left = Duration::from_millis(left);
         if let Some(id) = objective_id
             && claim.owner_id != self.owner_id
         {

@@ -498,7 +498,9 @@ impl Model {
     }
 
     fn is_free(&self, resource: &ResourceRef) -> bool {
-        self.claims.get(resource).is_none_or(|claim| claim.record.lease_expires_at <= self.now)
+        self.claims
+            .get(resource)
+            .is_none_or(|claim| claim.released || claim.record.held_for_ms(self.now).is_none())
     }
 
     /// Whether a claim protects a write (C-4).

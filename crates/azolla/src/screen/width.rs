@@ -137,7 +137,8 @@ fn parts(last: char, next: char) -> bool {
 fn glued(words: Vec<Word>) -> Vec<Word> {
     let mut joined: Vec<Word> = Vec::new();
     let mut in_command = false;
-    for word in words {
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next() {
         let text: String = word.pieces.iter().map(|(_, text)| text.as_str()).collect();
         match joined.last_mut().filter(|_| in_command && word.spaces <= 1) {
             Some(command) => {
@@ -147,7 +148,8 @@ fn glued(words: Vec<Word>) -> Vec<Word> {
                 command.columns += word.spaces + word.columns;
             }
             None => {
-                in_command = text == "azolla";
+                // Without a space behind it the name is part of a text.
+                in_command = text == "azolla" && words.peek().is_some_and(|next| next.spaces == 1);
                 joined.push(word);
             }
         }

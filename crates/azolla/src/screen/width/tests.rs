@@ -70,6 +70,8 @@ fn what_is_copied_stays_in_one_piece() {
         fold("or by hand: azolla triage process ID --reason TEXT; azolla triage captures lists them", 50, 2),
         ["or by hand:", "  azolla triage process ID --reason TEXT;", "  azolla triage captures lists them"]
     );
+    // A name without a space behind it is no command.
+    assert_eq!(fold("azolla한 글자 in text", 10, 2), ["azolla한", "  글자 in", "  text"]);
     assert_eq!(
         fold("at /a/very/long/path/that/has/no/spaces here", 16, 2),
         ["at", "  /a/very/long/path/that/has/no/spaces", "  here"]

@@ -39,6 +39,8 @@ const OPERATORS: usize = 2;
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// How long nothing may move before that is a violation (P18).
 const STALL: Duration = Duration::from_secs(60);
+/// How long an azolla with an open workorder may gate none.
+const STREAM_STALL: Duration = Duration::from_secs(120);
 /// How long everything may take to come to rest.
 const DRAIN: Duration = Duration::from_secs(240);
 /// Lines of each log and of the story that a violation shows.
@@ -166,6 +168,7 @@ fn watch(floor: &Floor<'_>) {
 /// Waits for the work and the faults to be done, then for everything to come to rest.
 fn lead(floor: &Floor<'_>, workorders: u64) {
     let (mut gated, mut moved, mut draining) = (0, Instant::now(), None);
+    let mut streams: Vec<_> = floor.site.azollas().map(|azolla| (azolla, 0, Instant::now())).collect();
     while floor.phase() != Phase::Over {
         floor.wait_for_a_look();
         let is_quiet = floor.commands.load(Ordering::SeqCst) == 0;
@@ -176,6 +179,16 @@ fn lead(floor: &Floor<'_>, workorders: u64) {
         let (look, _) = floor.look();
         if look.gated != gated {
             (gated, moved) = (look.gated, Instant::now());
+        }
+        // One azolla may stand still while the others go on.
+        for (stream, (gated, has_open)) in streams.iter_mut().zip(&look.streams) {
+            if stream.1 != *gated || !has_open {
+                (stream.1, stream.2) = (*gated, Instant::now());
+            }
+        }
+        let still = streams.iter().find(|(_, _, since)| since.elapsed() > STREAM_STALL);
+        if let Some((azolla, ..)) = still.filter(|_| draining.is_none()) {
+            floor.violated(format!("no workorder of {azolla} was gated for {STREAM_STALL:?} (12, P18)"));
         }
         match draining {
             None if moved.elapsed() > STALL => {

@@ -10,6 +10,8 @@ use super::site::Site;
 pub(super) struct Look {
     /// Workorders that have their run record.
     pub(super) gated: u64,
+    /// The same per azolla, with whether it has a workorder that is open.
+    pub(super) streams: Vec<(u64, bool)>,
     /// What is not over: unprocessed events, open workorders, objectives that are to be run, notes to be triaged. What the
     /// operator has put away waits for the operator.
     pub(super) open: u64,
@@ -68,6 +70,7 @@ impl<'a> Looker<'a> {
             let counts = self.rows(azolla, &|from| {
                 format!(
                     "SELECT CAST((SELECT COUNT(*) FROM {from}run_record) AS TEXT),
+                         CAST((SELECT COUNT(*) FROM {from}workorder WHERE stream_slot IS NOT NULL) AS TEXT),
                          CAST((SELECT COUNT(*) FROM {from}event WHERE processed = 0 AND resource_id NOT IN
                              (SELECT objective_id FROM {from}objective WHERE archived = 1))
                          + (SELECT COUNT(*) FROM {from}workorder WHERE stream_slot IS NOT NULL)
@@ -76,8 +79,10 @@ impl<'a> Looker<'a> {
                 )
             })?;
             for row in counts {
-                look.gated += row[0].parse::<u64>()?;
-                look.open += row[1].parse::<u64>()?;
+                let gated = row[0].parse::<u64>()?;
+                look.gated += gated;
+                look.streams.push((gated, row[1] != "0"));
+                look.open += row[2].parse::<u64>()?;
             }
             let resting = self.rows(azolla, &|from| {
                 format!(

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How long a statement waits for another program that holds the write lock.
-const BUSY_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_LIMIT: Duration = Duration::from_secs(10);
 
 /// Room for every statement text that there is.
 const STATEMENTS_KEPT: usize = 160;

@@ -160,7 +160,8 @@ impl Substrate for SqliteSubstrate {
         lease: LeaseLength,
     ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
         let statement = fence.renewal(lease);
-        Box::pin(self.writer.submit(Wake::Nobody, move |connection| {
+        // The work that it is for goes on meanwhile.
+        Box::pin(self.writer.submit_elsewhere(Wake::Nobody, move |connection| {
             let rows = query(connection, &statement).map_err(|error| refusal(&error, "claim_record"))?;
             let renewed = rows.first().map(|row| row.parsed(0)).transpose()?;
             Ok(Ending::Keep(renewed.map_or(RenewOutcome::Lost, RenewOutcome::Renewed)))
@@ -217,7 +218,7 @@ impl Substrate for SqliteSubstrate {
             }
             Ok(Ending::Keep(Ok(())))
         };
-        Box::pin(async move { self.writer.submit(Wake::Roles, load).await? })
+        Box::pin(async move { self.writer.submit_elsewhere(Wake::Roles, load).await? })
     }
 }
 

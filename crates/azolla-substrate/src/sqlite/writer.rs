@@ -1,13 +1,14 @@
-//! The one thread that writes a file. Jobs that wait together become one transaction with a savepoint each, so
-//! that many writers share one sync; a reply leaves only after COMMIT has returned.
+//! The one connection that writes a file. A job that finds it free is written at once, by whoever has the job: that takes
+//! less time than two wake-ups. The others go to a thread, where those that wait together become one transaction with a
+//! savepoint each, so that many writers share one sync. A reply leaves only after COMMIT has returned.
 //!
-//! It also sees what other programs commit: `data_version` moves on a connection with every commit but its own.
+//! The thread also sees what other programs commit: `data_version` moves on a connection with every commit but its own.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
     thread::JoinHandle,
@@ -16,9 +17,17 @@ use std::{
 
 use azolla_protocol::Clock;
 use rusqlite::Connection;
-use tokio::sync::{oneshot, watch};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::{oneshot, watch},
+    task::block_in_place,
+};
 
-use super::{connection::JobTime, fault::Fault, sql};
+use super::{
+    connection::{BUSY_LIMIT, JobTime},
+    fault::Fault,
+    sql,
+};
 use crate::error::SubstrateError;
 
 /// Jobs in one transaction at the most.
@@ -59,11 +68,26 @@ pub(super) enum Wake {
     Nobody,
 }
 
-/// The handle of the writer thread. Dropping it ends the thread after the jobs that wait.
+/// The connection and its thread. Dropping it ends the thread after the jobs that wait.
 pub(super) struct Writer {
+    shared: Arc<Shared>,
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    watching: Arc<AtomicBool>,
+}
+
+/// What the thread and those who write by themselves have in common.
+struct Shared {
+    pen: Mutex<Pen>,
+    /// Jobs that were sent to the thread and are not under way yet.
+    waiting: AtomicUsize,
+    watching: AtomicBool,
+}
+
+impl Shared {
+    fn pen(&self) -> MutexGuard<'_, Pen> {
+        // A panic of a job is caught, and whatever it left is rolled back.
+        self.pen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Writer {
@@ -76,41 +100,55 @@ impl Writer {
         changes: watch::Sender<u64>,
     ) -> std::io::Result<Self> {
         let (sender, jobs) = mpsc::channel();
-        let watching = Arc::new(AtomicBool::new(false));
-        let watched = watching.clone();
-        let thread = std::thread::Builder::new().name("azolla-writer".into()).spawn(move || {
-            Thread { connection, version, now, clock, changes, watching: watched }.run(&jobs);
-        })?;
-        Ok(Self { jobs: Some(sender), thread: Some(thread), watching })
+        let pen = Mutex::new(Pen { connection, version, now, clock, changes });
+        let shared = Arc::new(Shared { pen, waiting: AtomicUsize::new(0), watching: AtomicBool::new(false) });
+        let of_thread = shared.clone();
+        let thread =
+            std::thread::Builder::new().name("azolla-writer".into()).spawn(move || of_thread.run(&jobs))?;
+        Ok(Self { shared, jobs: Some(sender), thread: Some(thread) })
     }
 
     /// Runs `work` in a transaction and returns what it returned, once that is durable. An error undoes what `work`
-    /// wrote and nothing else.
+    /// wrote and nothing else. It may be run on the thread that asks, which then waits for the disk.
     pub(super) async fn submit<T: Send + 'static>(
         &self,
         wake: Wake,
         work: impl FnOnce(&Connection) -> Result<Ending<T>, SubstrateError> + Send + 'static,
     ) -> Result<T, SubstrateError> {
-        let (sender, receiver) = oneshot::channel();
-        self.send(Box::new(move |connection| {
-            let result = connection.map_err(SubstrateError::from).and_then(work);
-            let keep = matches!(result, Ok(Ending::Keep(_)));
-            let fault = result.as_ref().err().and_then(Fault::told);
-            let reply = Box::new(move |fate: Result<(), Fault>| {
-                // Nobody may be waiting.
-                let _ = sender.send(match fate {
-                    Ok(()) => result.map(|(Ending::Keep(value) | Ending::Undo(value))| value),
-                    Err(fault) => Err(fault.into()),
-                });
-            });
-            Finish { keep, wake: keep && wake == Wake::Roles, fault, reply }
-        }))?;
-        receiver.await.map_err(|_| stopped())?
+        let (job, answer) = job(wake, work);
+        if let Some(job) = self.write_at_once(job) {
+            self.send(job)?;
+        }
+        answer.await.map_err(|_| stopped())?
+    }
+
+    /// The same, on the thread: for who has something else to do while a disk hangs, and for work that itself waits.
+    pub(super) async fn submit_elsewhere<T: Send + 'static>(
+        &self,
+        wake: Wake,
+        work: impl FnOnce(&Connection) -> Result<Ending<T>, SubstrateError> + Send + 'static,
+    ) -> Result<T, SubstrateError> {
+        let (job, answer) = job(wake, work);
+        self.send(job)?;
+        answer.await.map_err(|_| stopped())?
+    }
+
+    /// Writes a job if nobody else writes or waits to; returns it otherwise.
+    fn write_at_once(&self, job: Job) -> Option<Job> {
+        if self.shared.waiting.load(Ordering::SeqCst) > 0 {
+            return Some(job);
+        }
+        let Ok(pen) = self.shared.pen.try_lock() else { return Some(job) };
+        match Handle::current().runtime_flavor() {
+            RuntimeFlavor::CurrentThread => pen.write_one(job),
+            // Whatever else this thread has to do is taken over by another meanwhile.
+            _ => block_in_place(|| pen.write_one(job)),
+        }
     }
 
     /// From now on commits of other programs are seen too.
     pub(super) fn watch(&self) {
-        if !self.watching.swap(true, Ordering::SeqCst) {
+        if !self.shared.watching.swap(true, Ordering::SeqCst) {
             // Ends the wait that has no time limit. A writer that has stopped sees nothing anyway.
             let _ = self.send(Box::new(|_| Finish {
                 keep: false,
@@ -122,6 +160,7 @@ impl Writer {
     }
 
     fn send(&self, job: Job) -> Result<(), SubstrateError> {
+        self.shared.waiting.fetch_add(1, Ordering::SeqCst);
         self.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(stopped)
     }
 }
@@ -136,23 +175,36 @@ impl Drop for Writer {
     }
 }
 
+/// Makes a job of `work`, and the place where its answer will be.
+fn job<T: Send + 'static>(
+    wake: Wake,
+    work: impl FnOnce(&Connection) -> Result<Ending<T>, SubstrateError> + Send + 'static,
+) -> (Job, oneshot::Receiver<Result<T, SubstrateError>>) {
+    let (sender, receiver) = oneshot::channel();
+    let job = Box::new(move |connection: Result<&Connection, Fault>| {
+        let result = connection.map_err(SubstrateError::from).and_then(work);
+        let keep = matches!(result, Ok(Ending::Keep(_)));
+        let fault = result.as_ref().err().and_then(Fault::told);
+        let reply = Box::new(move |fate: Result<(), Fault>| {
+            // Nobody may be waiting.
+            let _ = sender.send(match fate {
+                Ok(()) => result.map(|(Ending::Keep(value) | Ending::Undo(value))| value),
+                Err(fault) => Err(fault.into()),
+            });
+        });
+        Finish { keep, wake: keep && wake == Wake::Roles, fault, reply }
+    });
+    (job, receiver)
+}
+
 fn stopped() -> SubstrateError {
     SubstrateError::Unavailable("the writer of this store dropped the write".into())
 }
 
-/// What the thread works with.
-struct Thread {
-    connection: Connection,
-    version: i64,
-    now: JobTime,
-    clock: Arc<dyn Clock>,
-    changes: watch::Sender<u64>,
-    watching: Arc<AtomicBool>,
-}
-
-impl Thread {
+impl Shared {
+    /// The thread.
     fn run(&self, jobs: &mpsc::Receiver<Job>) {
-        let mut seen = self.data_version();
+        let mut seen = self.pen().data_version();
         let mut looked_at = Instant::now();
         loop {
             let first = if self.watching.load(Ordering::SeqCst) {
@@ -164,34 +216,71 @@ impl Thread {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(first) => {
+                    // First the pen, then the jobs: what came while somebody else had it is in this batch.
+                    let pen = self.pen();
                     let mut batch = vec![first];
                     batch.extend(jobs.try_iter().take(BATCH_MAX - 1));
-                    // A panic costs the batch its replies, not the store its writer. It has been printed.
-                    let _ = catch_unwind(AssertUnwindSafe(|| self.write_batch(batch)));
-                    self.roll_back();
+                    self.waiting.fetch_sub(batch.len(), Ordering::SeqCst);
+                    pen.write(batch);
                 }
             }
             if self.watching.load(Ordering::SeqCst) && looked_at.elapsed() >= LOOK_EVERY {
                 looked_at = Instant::now();
-                let version = self.data_version();
+                let pen = self.pen();
+                let version = pen.data_version();
                 if version != seen {
-                    self.signal();
+                    pen.signal();
                 }
                 seen = version;
             }
         }
+    }
+}
+
+/// What writes, one at a time.
+struct Pen {
+    connection: Connection,
+    version: i64,
+    now: JobTime,
+    clock: Arc<dyn Clock>,
+    changes: watch::Sender<u64>,
+}
+
+impl Pen {
+    /// Writes one job, unless another program is writing; then the job is returned.
+    fn write_one(&self, job: Job) -> Option<Job> {
+        // Waiting for another program is left to the thread.
+        let _ = self.connection.busy_timeout(Duration::ZERO);
+        let begun = self.begin();
+        let _ = self.connection.busy_timeout(BUSY_LIMIT);
+        if let Err(Fault::Busy) = begun {
+            self.roll_back();
+            return Some(job);
+        }
+        self.guarded(|| self.write_batch(begun, vec![job]));
+        None
+    }
+
+    /// Writes a batch as one transaction.
+    fn write(&self, batch: Vec<Job>) {
+        self.guarded(|| self.write_batch(self.begin(), batch));
+    }
+
+    /// A panic costs a batch its replies, not the store its writer. It has been printed.
+    fn guarded(&self, write: impl FnOnce()) {
+        let _ = catch_unwind(AssertUnwindSafe(write));
+        self.roll_back();
     }
 
     fn signal(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Writes a batch as one transaction.
-    fn write_batch(&self, batch: Vec<Job>) {
+    fn write_batch(&self, begun: Result<(), Fault>, batch: Vec<Job>) {
         let savepoints = batch.len() > 1;
         let mut waiting = batch.into_iter();
         let mut ran = Vec::new();
-        let fate = self.begin().and_then(|()| {
+        let fate = begun.and_then(|()| {
             for job in waiting.by_ref() {
                 // Read here and not when the job was sent: it may have waited longer than a lease (C-7).
                 self.now.set(self.clock.now());

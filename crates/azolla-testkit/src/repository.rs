@@ -27,7 +27,8 @@ struct State {
     conflicts: bool,
     publish: Option<Published>,
     branches: BTreeMap<String, String>,
-    published: BTreeMap<String, String>,
+    /// What was published under each name, the latest at the end.
+    published: BTreeMap<String, Vec<String>>,
 }
 
 impl MemoryRepository {
@@ -63,7 +64,7 @@ impl MemoryRepository {
 
     /// Returns where the operator's branch of an objective stands.
     pub fn published(&self, name: &str) -> Option<String> {
-        self.state().published.get(name).cloned()
+        self.state().published.get(name)?.last().cloned()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -170,12 +171,15 @@ impl Repository for MemoryRepository {
         attempt: &'a Attempt,
         commit: &'a str,
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
-        Box::pin(async {
+        Box::pin(async move {
             let mut state = self.state();
             if let Some(published) = &state.publish {
                 return Ok(published.clone());
             }
-            state.published.insert(attempt.branch(), commit.to_owned());
+            let there = state.published.entry(attempt.branch()).or_default();
+            if there.last().is_none_or(|last| last != commit) {
+                there.push(commit.to_owned());
+            }
             Ok(Published::Done)
         })
     }
@@ -186,10 +190,9 @@ impl Repository for MemoryRepository {
         commit: &'a str,
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
         Box::pin(async move {
-            let published = &mut self.state().published;
-            if published.get(&attempt.branch()).is_some_and(|there| there == commit) {
-                published.remove(&attempt.branch());
-            }
+            let mut state = self.state();
+            let there = state.published.entry(attempt.branch()).or_default();
+            there.pop_if(|last| *last == commit);
             Ok(())
         })
     }

@@ -143,18 +143,39 @@ impl Publishing<'_> {
         self.replace(path, &source, &output).await
     }
 
-    /// Takes the branch away, if it is at this commit.
+    /// Takes the branch away, if it is at this commit; what was published before it comes back.
     async fn take_away(&self, path: &Path) -> Result<(), RepositoryError> {
         let source = source::find(path)?;
         let is_here = self.present(&source).await? == Present::Branch(self.commit.to_owned());
         if !is_here || self.holder(&source).await?.is_some() {
             return Ok(());
         }
-        let output = self.set(&source, &format!("delete {} {}\n", self.branch_ref(), self.commit)).await?;
-        match output.code {
-            Some(0) => Ok(()),
-            _ => Err(unavailable(format!("git update-ref: {}", output.complaint()))),
+        let (branch_ref, commit) = (self.branch_ref(), self.commit);
+        let before = self.before(&source).await?;
+        let step = match &before {
+            Some(before) => format!("update {branch_ref} {before} {commit}\n"),
+            None => format!("delete {branch_ref} {commit}\n"),
+        };
+        let output = self.set(&source, &step).await?;
+        if output.code != Some(0) {
+            return Err(unavailable(format!("git update-ref: {}", output.complaint())));
         }
+        if before.is_none() && self.holder(&source).await?.is_some() {
+            // The operator went there between the look and the step, and would be left on a branch without a commit.
+            self.set(&source, &format!("create {branch_ref} {commit}\n")).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the earlier attempt that this commit replaced, as the ref's own log has it. Without a log nothing comes
+    /// back: the branch may not have been there.
+    async fn before(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
+        let name = format!("{}@{{1}}", self.branch_ref());
+        let call = Call::new(&source.common_dir, ["rev-parse", "--verify", "--quiet", &name]);
+        let output = self.repository.git.run(call).await?;
+        let before = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let is_earlier = self.entry_of(&before).is_some_and(|entry| entry < self.attempt.entry());
+        Ok((output.code == Some(0) && is_earlier).then_some(before))
     }
 
     /// Handles a branch that is there already, or whatever else was in the way of making it.

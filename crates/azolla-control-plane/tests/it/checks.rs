@@ -5,11 +5,12 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
 };
 
 use azolla_control_plane::{
-    Tick,
+    Flow, Tick,
     checks::Check,
     operator::Changes,
     repo::{GitRepository, GitSettings, PatchLimits},
@@ -18,10 +19,13 @@ use azolla_protocol::{
     CheckEvidence, CheckSubject, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, ResourceRef,
     RunId,
 };
-use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World, world::REPO};
+use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, World, cycle::LEASE_MS, world::REPO};
 use tempfile::TempDir;
 
-use crate::{gate::pause, runner::workorder};
+use crate::{
+    gate::{cut_off_after_publishing, pause},
+    runner::workorder,
+};
 
 mod confined;
 
@@ -129,6 +133,28 @@ impl Desk {
 
 /// Stands still until the file is there; the test makes it.
 const WAIT: &str = "until [ -e DIR/go ]; do :; done";
+
+/// G-1: a gate that stood still while it published, and comes back after the FAIL of another, leaves no branch.
+#[tokio::test]
+async fn g1_a_gate_that_was_overtaken_takes_its_branch_away() {
+    let desk = Desk::with_checks(&[WAIT]).await;
+    let mut overtaken = pin!(desk.world.gate());
+    tokio::select! {
+        tick = &mut overtaken => panic!("{tick:?}"),
+        () = desk.until_claimed() => {}
+    }
+    // From here on it stands still.
+    desk.world.store.advance(LEASE_MS).await;
+    desk.world.operator().cancel(&desk.id, "wrong file").await.expect("cancelled");
+    assert_eq!(desk.world.gate().await, Tick::Advanced);
+    let run = desk.world.store.read().run_of(&workorder(&desk.id, 1)).await.expect("a read").expect("a run");
+    assert_eq!(run.gate_result, GateResult::Fail);
+    let Flow::Patch(flow) = &desk.world.ctx.flow else { panic!("a patch azolla") };
+    cut_off_after_publishing(&desk.world, &*flow.repository, &desk.id, 1).await;
+    assert_ne!(desk.branch(), "");
+    assert_eq!(overtaken.await, Tick::Advanced);
+    assert_eq!(desk.branch(), "");
+}
 
 /// S-3, S-f, W-7: a write of the operator's while checks run costs neither the checks nor the claim.
 #[tokio::test]

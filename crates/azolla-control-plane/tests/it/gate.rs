@@ -211,7 +211,7 @@ async fn sm_a_cancelled_run_ends_blocked() {
 async fn g1_w7_what_fails_after_it_was_published_is_withdrawn() {
     let world = World::new(Backend::Sqlite).await;
     let cancelled = world.executed().await;
-    cut_off_after_publishing(&world, &cancelled).await;
+    cut_off_after_publishing(&world, &*world.repository, &cancelled, 1).await;
     world.operator().cancel(&cancelled, "wrong file").await.expect("cancelled");
     world.gate().await;
     assert_eq!(run(&world, &cancelled, 1).await.gate_result, GateResult::Fail);
@@ -219,7 +219,7 @@ async fn g1_w7_what_fails_after_it_was_published_is_withdrawn() {
 
     let world = World::new(Backend::Sqlite).await;
     let deadly = world.executed().await;
-    cut_off_after_publishing(&world, &deadly).await;
+    cut_off_after_publishing(&world, &*world.repository, &deadly, 1).await;
     for _ in 0..3 {
         world.store.granted(&ResourceRef::from(&workorder(&deadly, 1))).await;
         world.store.advance(LEASE_MS).await;
@@ -229,19 +229,45 @@ async fn g1_w7_what_fails_after_it_was_published_is_withdrawn() {
     assert_eq!(world.repository.published(&format!("azolla/{deadly}")), None);
 }
 
+/// C-6, G-1: what passed before, and was replaced by what then failed, is the operator's again.
+#[tokio::test]
+async fn c6_g1_what_a_failed_attempt_replaced_comes_back() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.gate().await;
+    let branch = format!("azolla/{id}");
+    let passed = world.repository.published(&branch).expect("the first passed");
+    world.operator().reject(&id, None, "also handle -0.5").await.expect("rejected");
+    world.readiness().await;
+    world.scheduler().await;
+    world.runner().await;
+    cut_off_after_publishing(&world, &*world.repository, &id, 2).await;
+    assert_ne!(world.repository.published(&branch), Some(passed.clone()));
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    world.gate().await;
+    assert_eq!(run(&world, &id, 2).await.gate_result, GateResult::Fail);
+    assert_eq!(world.repository.published(&branch), Some(passed));
+}
+
 /// What a gate does that dies right before it records its PASS.
-async fn cut_off_after_publishing(world: &World, id: &ObjectiveId) {
-    let bundle = bundle(world, id).await;
+pub(crate) async fn cut_off_after_publishing(
+    world: &World,
+    repository: &dyn Repository,
+    id: &ObjectiveId,
+    entry: u64,
+) {
+    let bundle =
+        world.store.read().output_of(&workorder(id, entry)).await.expect("a read").expect("its bundle");
     let attempt = Attempt {
         objective_id: id.clone(),
         work_order_id: bundle.metadata.work_order_id.clone(),
         claim_version: 1,
-        base: MemoryRepository::BASE.to_owned(),
+        base: bundle.metadata.more["base_commit_sha"].as_str().expect("a base").to_owned(),
         title: bundle.title,
         created_at: bundle.created_at,
     };
     let commit = bundle.metadata.more["commit_sha"].as_str().expect("a commit");
-    world.repository.publish(&attempt, commit).await.expect("published");
+    assert_eq!(repository.publish(&attempt, commit).await.expect("an answer"), Published::Done);
 }
 
 /// R13: checks of a file that nobody pinned are not run, and the one action says how to pin it.

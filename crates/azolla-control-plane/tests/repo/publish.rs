@@ -395,7 +395,7 @@ async fn g1_an_earlier_attempt_does_not_replace_a_later_one_that_is_published() 
 }
 
 #[tokio::test]
-async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed() {
+async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_replaced_comes_back() {
     for world in World::all() {
         let (repository, first, commit) = make(&world).await;
         repository.publish(&first, &commit).await.unwrap();
@@ -405,11 +405,22 @@ async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed() {
         assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
         repository.publish(&second, &second_commit).await.unwrap();
         let before = fingerprint(&world.repo, &OURS);
+        let (has_log, _) = world.run_in(&world.repo, &["reflog", "exists", "refs/heads/azolla/obj-1"]);
         repository.withdraw(&second, &second_commit).await.unwrap();
-        assert_eq!(world.run(&["for-each-ref", "refs/heads/azolla"]), "");
+        let there = || world.run(&["for-each-ref", "--format=%(objectname)", "refs/heads/azolla"]);
+        assert_eq!(there(), if has_log == 0 { commit.as_str() } else { "" });
         assert_untouched(&world, &before, &OURS);
-        // Nothing is there any more, which is as it should be.
+        // It is not at the second any more, so there is nothing to do.
         repository.withdraw(&second, &second_commit).await.unwrap();
+        assert_eq!(there(), if has_log == 0 { commit.as_str() } else { "" });
+
+        // What the operator had deleted before does not come back.
+        if has_log == 0 {
+            world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
+        }
+        repository.publish(&second, &second_commit).await.unwrap();
+        repository.withdraw(&second, &second_commit).await.unwrap();
+        assert_eq!(there(), "");
     }
 }
 

@@ -62,7 +62,14 @@ pub(super) async fn gate(
         Some(Err(error)) => return Err(error),
     };
     let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
-    under_claim(ctx, &claim, *case, route).await
+    let mut case = *case;
+    match under_claim(ctx, &claim, &mut case, route).await {
+        Ok(None) => Ok(Gated::Moved),
+        otherwise => {
+            settle(ctx, &case).await?;
+            otherwise.map(|gated| gated.unwrap_or(Gated::Moved))
+        }
+    }
 }
 
 /// What there was to do without holding a claim.
@@ -92,53 +99,53 @@ async fn without_claim<'a>(
     Ok(Short::Committed(Box::new(case), passes, outcome))
 }
 
-/// The checks take long: they run under a claim that is held meanwhile.
+/// The checks take long: they run under a claim that is held meanwhile. None is a PASS that is recorded.
 async fn under_claim(
     ctx: &WorkerContext,
     claim: &Claim,
-    mut case: Case<'_>,
+    case: &mut Case<'_>,
     route: Route,
-) -> Result<Gated, WorkerError> {
+) -> Result<Option<Gated>, WorkerError> {
     // C-1: eligibility is read again under the claim.
     if !is_ungated(ctx.read().workorder(&case.stored.workorder.work_order_id).await?.as_ref()) {
         lease::release(ctx, claim, Release::Unused).await?;
-        return Ok(Gated::Moved);
+        return Ok(Some(Gated::Moved));
     }
     // G-1: files are named by the claim, so that a gate that was paused and its successor share none.
     case.attempt.claim_version = claim.grant.fence.claim_version;
+    let case = &*case;
     let work = async {
-        let found = judge(ctx, &case, route).await?;
-        let conclusion = conclude(ctx, &case, &found).await?;
+        let found = judge(ctx, case, route).await?;
+        let conclusion = conclude(ctx, case, &found).await?;
         Ok((found, conclusion))
     };
     let (found, mut conclusion) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
         Held::Done(Ok(done)) => done,
-        Held::Done(Err(error)) => return give_up_for_now(ctx, claim, &case, error).await,
+        Held::Done(Err(error)) => return give_up_for_now(ctx, claim, case, error).await.map(Some),
         // The checks were ended; the next look finds the request and writes the FAIL (S-m).
         Held::Cancelled => {
             lease::release(ctx, claim, Release::Unused).await?;
-            return Ok(Gated::Moved);
+            return Ok(Some(Gated::Moved));
         }
         Held::Stopping => {
             lease::release(ctx, claim, Release::Unused).await?;
-            return Ok(Gated::Stopping);
+            return Ok(Some(Gated::Stopping));
         }
-        Held::Lost => return Ok(Gated::Moved),
+        Held::Lost => return Ok(Some(Gated::Moved)),
     };
     loop {
         match lease::commit(ctx, claim, conclusion.commit).await {
             // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
-            Err(SubstrateError::Changed { .. }) => match conclude(ctx, &case, &found).await {
+            Err(SubstrateError::Changed { .. }) => match conclude(ctx, case, &found).await {
                 Ok(again) => conclusion = again,
-                Err(error) => return give_up_for_now(ctx, claim, &case, error).await,
+                Err(error) => return give_up_for_now(ctx, claim, case, error).await.map(Some),
             },
-            Ok(_) if conclusion.passes => return Ok(Gated::Moved),
+            Ok(_) if conclusion.passes => return Ok(None),
             // A FAIL, or taken over, or nobody can say: whoever looks next finds out (C-9).
             Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
-                settle(ctx, &case).await?;
-                return Ok(Gated::Moved);
+                return Ok(Some(Gated::Moved));
             }
-            Err(error) => return give_up_for_now(ctx, claim, &case, error.into()).await,
+            Err(error) => return give_up_for_now(ctx, claim, case, error.into()).await.map(Some),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use azolla_protocol::{
-    AzollaId, AzollaType, CommitId, Deadlines, IdSource, LeaseLength, ObjectiveId, OwnerId, ResourceRef,
-    Timestamp, WorkerRole, limits,
+    AzollaId, AzollaType, ClaimRecord, CommitId, Deadlines, IdSource, LeaseLength, ObjectiveId, OwnerId,
+    ResourceRef, Timestamp, WorkerRole, limits,
 };
 use azolla_substrate::{Identity, StreamRoom, Substrate, SubstrateError, SubstrateRead};
 use tokio::{sync::watch, time::Instant};
@@ -279,8 +279,18 @@ impl WorkerContext {
         objective_id: Option<&ObjectiveId>,
     ) -> Result<Option<Duration>, SubstrateError> {
         let Some(claim) = self.read().claim(resource).await? else { return Ok(None) };
-        let Some(left) = claim.held_for_ms(self.read().now().await?) else { return Ok(None) };
-        let left = Duration::from_millis(left);
+        let now = self.read().now().await?;
+        let mut left = between(now, claim.lease_expires_at);
+        if left.is_zero() {
+            return Ok(None);
+        }
+        if claim.heartbeat_at > now {
+            // A clock that was ahead wrote it. Whoever holds it and is alive renews it, by the clock as it is now.
+            left = left.min(self.backoff.watch(&claim));
+            if left.is_zero() {
+                self.substrate.expire_claim(&claim).await?;
+            }
+        }
         if let Some(id) = objective_id
             && claim.owner_id != self.owner_id
         {
@@ -300,6 +310,8 @@ pub(crate) fn between(from: Timestamp, to: Timestamp) -> Duration {
 #[derive(Debug, Default)]
 pub struct Backoff {
     waits: Mutex<HashMap<String, (u32, Instant)>>,
+    /// Claims with a heartbeat in the future: which one, and since when it stands still.
+    watched: Mutex<HashMap<String, (u64, Timestamp, Instant)>>,
     /// When a worker that looks at its own pace last looked.
     looked: Mutex<HashMap<WorkerRole, Instant>>,
 }
@@ -307,6 +319,8 @@ pub struct Backoff {
 impl Backoff {
     const FIRST: Duration = Duration::from_secs(10);
     const LAST: Duration = Duration::from_secs(300);
+    /// The longest lease (C-7): who has not renewed for so long is gone.
+    const LEASE_MAX: Duration = Duration::from_millis(limits::LEASE_MS.maximum.expect("a lease has an end"));
 
     /// Returns how long `resource` still waits; none if it does not.
     pub(crate) fn wait(&self, resource: &ResourceRef) -> Option<Duration> {
@@ -325,6 +339,17 @@ impl Backoff {
         wait
     }
 
+    /// Returns how long a claim that nobody renews is still believed.
+    fn watch(&self, claim: &ClaimRecord) -> Duration {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = (claim.claim_version, claim.heartbeat_at);
+        let entry = watched.entry(claim.resource_id.clone()).or_insert((seen.0, seen.1, Instant::now()));
+        if (entry.0, entry.1) != seen {
+            *entry = (seen.0, seen.1, Instant::now());
+        }
+        Self::LEASE_MAX.saturating_sub(entry.2.elapsed())
+    }
+
     /// Tells whether a worker that looks at its own pace is to look now: it has not yet, or not for so long.
     pub(crate) fn is_due(&self, role: WorkerRole, every: Duration) -> bool {
         let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -339,6 +364,7 @@ impl Backoff {
     /// Forgets a resource that moved.
     pub(crate) fn moved(&self, resource: &ResourceRef) {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
     }
 }
 

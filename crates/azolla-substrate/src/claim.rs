@@ -1,6 +1,6 @@
 //! Claims as their holder sees them (PROTOCOL.md section 5).
 
-use azolla_protocol::{LeaseLength, OwnerId, ResourceRef, Timestamp};
+use azolla_protocol::{ClaimRecord, LeaseLength, OwnerId, ResourceRef, Timestamp};
 
 use crate::{sql, statement::Statement};
 
@@ -27,6 +27,17 @@ impl Fence {
         ];
         Statement::new(sql::RENEW, values)
     }
+}
+
+/// Returns the statement that ends a lease of a clock that was ahead, as it was seen.
+pub(crate) fn expiry(seen: &ClaimRecord) -> Statement {
+    let values = [
+        seen.resource_type.as_str().into(),
+        seen.resource_id.as_str().into(),
+        seen.claim_version.into(),
+        seen.heartbeat_at.into(),
+    ];
+    Statement::new(sql::EXPIRE, values)
 }
 
 /// A granted claim.

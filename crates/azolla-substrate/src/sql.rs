@@ -21,6 +21,12 @@ pub(crate) const RENEW: &str = "
       AND released_at IS NULL AND lease_expires_at > azolla_now()
     RETURNING lease_expires_at";
 
+/// Ends a lease that a clock ahead of this one wrote, if nobody has renewed it since.
+pub(crate) const EXPIRE: &str = "
+    UPDATE claim_record SET lease_expires_at = azolla_now(), heartbeat_at = azolla_now()
+    WHERE resource_type = $1 AND resource_id = $2 AND claim_version = $3 AND heartbeat_at = $4
+      AND released_at IS NULL AND heartbeat_at > azolla_now()";
+
 /// Charges the claim that the statement before has ended, and counts it or takes its count back (B-2, W-7).
 pub(crate) const SETTLE_WORKORDER: &str = "
     UPDATE workorder

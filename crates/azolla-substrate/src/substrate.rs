@@ -5,7 +5,7 @@
 
 use std::{fmt, pin::Pin, str::FromStr};
 
-use azolla_protocol::{Actor, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
+use azolla_protocol::{Actor, ClaimRecord, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
 use tokio::sync::{mpsc, watch};
 
 use crate::{
@@ -112,6 +112,11 @@ pub trait Substrate: SubstrateRead {
         release: Release,
         actor: Actor,
     ) -> BoxFuture<'a, Result<(), SubstrateError>>;
+
+    /// Ends the lease of a claim whose heartbeat is in the future, if it still is as it was seen. Only a clock that has
+    /// been set back since can have written it, and without this it would be held until that time comes again. It
+    /// is for the caller to have seen that nobody renews it.
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>>;
 
     /// Applies all of a commit or none of it, and its journal rows with it.
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>>;

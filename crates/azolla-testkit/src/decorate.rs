@@ -1,6 +1,6 @@
 //! A store with something in front of some of its calls: a decorator says which, and the rest stays as it is.
 
-use azolla_protocol::{Actor, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
+use azolla_protocol::{Actor, ClaimRecord, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, JournalCursor, LoadError, Release, RenewOutcome,
     Row, Statement, Step, Substrate, SubstrateError, SubstrateRead,
@@ -128,6 +128,10 @@ impl<D: Decorator> Substrate for Decorated<D> {
         actor: Actor,
     ) -> BoxFuture<'a, Result<(), SubstrateError>> {
         self.0.release_claim(fence, release, actor)
+    }
+
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        self.0.inner().expire_claim(seen)
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {

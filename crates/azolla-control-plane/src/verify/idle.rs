@@ -47,7 +47,7 @@ pub async fn left_to_do(
     let now = read.now().await?;
     for claim in read.unreleased_claims(NAMED_MAX).await? {
         // One whose lease is over was lost with its holder.
-        if claim.held_for_ms(now).is_some() {
+        if claim.lease_expires_at > now {
             add(&claim.resource_id, &format!("is claimed until {}", claim.lease_expires_at));
         }
     }

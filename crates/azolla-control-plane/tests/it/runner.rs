@@ -277,6 +277,31 @@ async fn c8_a_held_workorder_is_waited_for() {
     assert_eq!(world.diazotroph().calls(), 0);
 }
 
+/// C-1: a clock that was two days ahead wrote a lease; as long as its holder renews it, it is believed.
+#[tokio::test(start_paused = true)]
+async fn c1_t36_what_a_clock_ahead_holds_is_taken_over_once_nobody_renews_it() {
+    const TWO_DAYS_MS: i64 = 2 * 24 * 3_600_000;
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.store.advance(TWO_DAYS_MS).await;
+    let held = world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+    world.store.advance(-TWO_DAYS_MS / 2).await;
+    let waits = Tick::Waiting(Duration::from_secs(120));
+    assert_eq!(world.runner().await, waits);
+    tokio::time::advance(Duration::from_secs(119)).await;
+    assert_eq!(world.runner().await, Tick::Waiting(Duration::from_secs(1)));
+    // A heartbeat that moves, still in the future: its holder is alive.
+    world.store.advance(TWO_DAYS_MS / 4).await;
+    world.store.store.renew_claim(&held.fence, LeaseLength::DEFAULT).await.expect("an answer");
+    world.store.advance(-TWO_DAYS_MS / 4).await;
+    tokio::time::advance(Duration::from_secs(1)).await;
+    assert_eq!(world.runner().await, waits);
+    tokio::time::advance(Duration::from_secs(120)).await;
+    assert_eq!(world.runner().await, Tick::Waiting(Duration::ZERO));
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(world.diazotroph().calls(), 1);
+}
+
 /// A process that is asked to end gives its claim back at once, and it is not counted.
 #[tokio::test]
 async fn a_run_that_is_asked_to_stop_gives_its_claim_back() {

@@ -25,16 +25,11 @@ pub struct ClaimRecord {
     pub claim_version: u64,
 }
 
-/// The farthest ahead that a lease may end and still count. C-7 bounds a lease to 120 s, so one that ends later than this
-/// was written by a clock that has been set back since, and would be held until that time comes again. Taking it
-/// over is safe: whoever holds it loses its fence (C-4).
-pub const LEASE_BELIEVED_MS: i64 = 600_000;
-
 impl ClaimRecord {
-    /// Returns how long the claim still keeps others out at `now`, in milliseconds; `None` if it is free (C-1).
-    pub fn held_for_ms(&self, now: Timestamp) -> Option<u64> {
-        let left = self.lease_expires_at.as_millisecond() - now.as_millisecond();
-        (1..=LEASE_BELIEVED_MS).contains(&left).then_some(left.cast_unsigned())
+    /// Tells whether the claim is held at `now`, as far as it can be known: a heartbeat in the future is of a clock that
+    /// has been set back since, and its lease says nothing.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.heartbeat_at <= now && now < self.lease_expires_at
     }
 }
 

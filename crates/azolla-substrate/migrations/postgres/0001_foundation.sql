@@ -580,5 +580,5 @@ CREATE TRIGGER claim_record_owner BEFORE UPDATE ON claim_record FOR EACH ROW
     EXECUTE FUNCTION azolla_never('claim_record.owner_id C-1', 'changes with a new claim_version only');
 CREATE TRIGGER claim_record_lease BEFORE UPDATE ON claim_record FOR EACH ROW
     WHEN (NEW.claim_version > OLD.claim_version AND NEW.granted_at < OLD.lease_expires_at
-          AND OLD.released_at IS NULL AND OLD.lease_expires_at <= azolla_plus(NEW.granted_at, 600000))
+          AND OLD.released_at IS NULL)
     EXECUTE FUNCTION azolla_never('claim_record.lease_expires_at C-1', 'has not passed');

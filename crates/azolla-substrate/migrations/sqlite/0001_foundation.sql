@@ -652,8 +652,7 @@ BEGIN
                OR (OLD.released_at IS NOT NULL AND NEW.released_at IS NOT OLD.released_at));
     SELECT RAISE(ABORT, 'claim_record.lease_expires_at C-1 has not passed')
         WHERE NEW.claim_version > OLD.claim_version AND NEW.granted_at < OLD.lease_expires_at
-          AND OLD.released_at IS NULL
-          AND (OLD.lease_expires_at > strftime('%Y-%m-%dT%H:%M:%fZ', NEW.granted_at, '+600 seconds')) IS NOT TRUE;
+          AND OLD.released_at IS NULL;
 END;
 CREATE TRIGGER claim_record_delete BEFORE DELETE ON claim_record
 BEGIN SELECT RAISE(ABORT, 'claim_record.claim_version C-2 is never deleted'); END;

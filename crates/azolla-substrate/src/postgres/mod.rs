@@ -15,7 +15,8 @@ use std::{
 };
 
 use azolla_protocol::{
-    Actor, AzollaId, CommitId, JournalEntry, LeaseLength, OwnerId, ResourceRef, ResourceType, Timestamp,
+    Actor, AzollaId, ClaimRecord, CommitId, JournalEntry, LeaseLength, OwnerId, ResourceRef, ResourceType,
+    Timestamp,
 };
 use deadpool_postgres::Pool;
 use futures_util::TryStreamExt;
@@ -33,7 +34,7 @@ use self::{
     open::{Use, make_pool, open_schema},
 };
 use crate::{
-    claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
+    claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome, expiry},
     commit::{ClaimUse, Commit, CommitOutcome},
     error::{BoxError, SubstrateError},
     migration::{MIGRATIONS, Migration},
@@ -332,6 +333,10 @@ impl Substrate for PostgresSubstrate {
         Box::pin(async move {
             self.apply(&plan_release(fence, release, actor), Some(fence), None).await.map(drop)
         })
+    }
+
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        Box::pin(async move { self.ask(&expiry(seen)).await.map(drop) })
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {

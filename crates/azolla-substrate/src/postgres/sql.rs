@@ -158,7 +158,6 @@ pub(super) const ACQUIRE_WORKORDER: &str = "
             lost_ms = CASE WHEN claim_record.released_at IS NULL
                 THEN azolla_between(claim_record.granted_at, claim_record.lease_expires_at) ELSE 0 END
         WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at
-           OR claim_record.lease_expires_at > azolla_plus(excluded.granted_at, 600000)
         RETURNING resource_id, claim_version, lease_expires_at, granted_at, lost_ms),
     counted AS (
         UPDATE workorder
@@ -183,7 +182,6 @@ pub(super) const ACQUIRE_EVENT: &str = "
             heartbeat_at = excluded.heartbeat_at, claim_version = claim_record.claim_version + 1,
             granted_at = excluded.granted_at, released_at = NULL, lost_ms = 0
         WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at
-           OR claim_record.lease_expires_at > azolla_plus(excluded.granted_at, 600000)
         RETURNING resource_id, claim_version, lease_expires_at, granted_at),
     counted AS (
         UPDATE event SET claim_count = event.claim_count + 1
@@ -205,8 +203,7 @@ pub(super) const CLAIM_EVENT: &str = "
     SET owner_id = excluded.owner_id, lease_expires_at = excluded.lease_expires_at,
         heartbeat_at = excluded.heartbeat_at, claim_version = claim_record.claim_version + 1,
         granted_at = excluded.granted_at, released_at = excluded.released_at, lost_ms = 0
-    WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at
-       OR claim_record.lease_expires_at > azolla_plus(excluded.granted_at, 600000)";
+    WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at";
 
 /// Reads eligibility again once the claim is ours (C-1): the statement that claimed may have waited for the very
 /// commit that closed the resource, and saw it as it was before.
@@ -226,5 +223,4 @@ pub(super) const CLAIM_WORKORDER: &str = "
         granted_at = excluded.granted_at, released_at = excluded.released_at,
         lost_ms = CASE WHEN claim_record.released_at IS NULL
             THEN azolla_between(claim_record.granted_at, claim_record.lease_expires_at) ELSE 0 END
-    WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at
-       OR claim_record.lease_expires_at > azolla_plus(excluded.granted_at, 600000)";
+    WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at";

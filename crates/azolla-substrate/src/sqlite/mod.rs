@@ -15,7 +15,8 @@ use std::{
 };
 
 use azolla_protocol::{
-    Actor, Clock, JournalEntry, JournalStep, LeaseLength, OwnerId, ResourceRef, ResourceType, Timestamp,
+    Actor, ClaimRecord, Clock, JournalEntry, JournalStep, LeaseLength, OwnerId, ResourceRef, ResourceType,
+    Timestamp,
 };
 use rusqlite::Connection;
 use tokio::{
@@ -27,14 +28,14 @@ pub use open::is_full;
 pub use read_only::SqliteReader;
 
 use self::{
-    connection::{Hit, JobTime, query, run},
+    connection::{Hit, JobTime, execute, query, run},
     fault::refusal,
     open::open_file,
     reader::Readers,
     writer::{Ending, Wake, Writer},
 };
 use crate::{
-    claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome},
+    claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome, expiry},
     commit::{ClaimUse, Commit, CommitOutcome},
     error::SubstrateError,
     journal::{JournalRow, journal_steps},
@@ -181,6 +182,14 @@ impl Substrate for SqliteSubstrate {
                 .await
                 .map(drop)
         })
+    }
+
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        let statement = expiry(seen);
+        Box::pin(self.writer.submit(Wake::Roles, move |connection| {
+            execute(connection, &statement).map_err(|error| refusal(&error, "claim_record"))?;
+            Ok(Ending::Keep(()))
+        }))
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {

@@ -42,9 +42,7 @@ pub(crate) const CHECK_TRIAGE_FIRST: &str = "
         OR NOT EXISTS (SELECT 1 FROM event
             WHERE type = 'CAPTURE_READY' AND processed = 0 AND claim_count = 0
               AND NOT EXISTS (SELECT 1 FROM claim_record WHERE resource_type = 'EVENT'
-                  AND resource_id = event.event_id AND released_at IS NULL
-                  AND lease_expires_at > azolla_now()
-                  AND lease_expires_at <= azolla_plus(azolla_now(), 600000)))
+                  AND resource_id = event.event_id AND released_at IS NULL AND lease_expires_at > azolla_now()))
         OR (CAST($2 AS BIGINT) > 0 AND (SELECT COUNT(*) FROM objective WHERE waiting = 1)
             + (SELECT COUNT(DISTINCT output_id) FROM candidate WHERE open = 1) >= CAST($2 AS BIGINT))";
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use azolla_protocol::{Actor, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
+use azolla_protocol::{Actor, ClaimRecord, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, JournalCursor, LoadError, Release, RenewOutcome,
     Row, Statement, Step, Substrate, SubstrateError, SubstrateRead,
@@ -131,6 +131,10 @@ impl Substrate for SimStore {
         actor: Actor,
     ) -> BoxFuture<'a, Result<(), SubstrateError>> {
         Box::pin(self.ask(Point::Claim, self.inner.release_claim(fence, release, actor)))
+    }
+
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        Box::pin(self.ask(Point::Claim, self.inner.expire_claim(seen)))
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {

@@ -171,7 +171,7 @@ async fn runs(read: &dyn SubstrateRead, now: Timestamp) -> Result<Vec<Run>, Subs
     let workorders = [read.created_workorders(10).await?, read.ungated_workorders(10).await?];
     for stored in workorders.into_iter().flatten() {
         let claim = read.claim(&ResourceRef::from(&stored.workorder.work_order_id)).await?;
-        let live = claim.is_some_and(|claim| claim.held_for_ms(now).is_some());
+        let live = claim.is_some_and(|claim| claim.is_live(now));
         runs.push(Run { stored, live });
     }
     Ok(runs)

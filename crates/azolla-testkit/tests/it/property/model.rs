@@ -498,9 +498,7 @@ impl Model {
     }
 
     fn is_free(&self, resource: &ResourceRef) -> bool {
-        self.claims
-            .get(resource)
-            .is_none_or(|claim| claim.released || claim.record.held_for_ms(self.now).is_none())
+        self.claims.get(resource).is_none_or(|claim| claim.record.lease_expires_at <= self.now)
     }
 
     /// Whether a claim protects a write (C-4).

@@ -140,7 +140,7 @@ async fn read(read: &dyn SubstrateRead) -> Result<State, SubstrateError> {
     for stored in [read.created_workorders(10).await?, read.ungated_workorders(10).await?].concat() {
         let id = &stored.workorder.work_order_id;
         if let Some(claim) = read.claim(&ResourceRef::from(id)).await?
-            && claim.held_for_ms(now).is_some()
+            && claim.is_live(now)
         {
             let (resource, owner) = (id.to_string(), claim.owner_id.to_string());
             claims.push(Claim { resource, owner, until: claim.lease_expires_at });

@@ -7,7 +7,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{self, RecvTimeoutError},
     },
@@ -138,11 +138,15 @@ impl Writer {
         if self.shared.waiting.load(Ordering::SeqCst) > 0 {
             return Some(job);
         }
-        let Ok(pen) = self.shared.pen.try_lock() else { return Some(job) };
-        match Handle::current().runtime_flavor() {
-            RuntimeFlavor::CurrentThread => pen.write_one(job),
+        let pen = match self.shared.pen.try_lock() {
+            Ok(pen) => pen,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Some(job),
+        };
+        match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
             // Whatever else this thread has to do is taken over by another meanwhile.
-            _ => block_in_place(|| pen.write_one(job)),
+            Ok(RuntimeFlavor::MultiThread) => block_in_place(|| pen.write_one(job)),
+            _ => pen.write_one(job),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Tests of the writer thread: what each job of a batch is told, and that nothing stops the thread.
+//! Tests of the writer: who writes a job, what each job of a batch is told, and that nothing stops the thread.
 
 use std::sync::mpsc;
 
@@ -80,6 +80,32 @@ async fn a_job_that_panics_does_not_stop_the_writer() {
         store.writer.submit(Wake::Nobody, |_| -> Result<Ending<()>, _> { panic!("on purpose") }).await;
     assert!(matches!(panicked, Err(SubstrateError::Unavailable(_))), "{panicked:?}");
     store.writer.submit(Wake::Nobody, |_| Ok(Ending::Keep(()))).await.unwrap();
+}
+
+/// Waiting for another program is the thread's part: whoever asked can do something else meanwhile, as here.
+#[tokio::test]
+async fn a_job_is_written_at_once_or_waits_for_another_program_on_the_thread() {
+    let (directory, store) = store().await;
+    let by_whom = || {
+        let name = |_: &Connection| Ok(Ending::Keep(std::thread::current().name() == Some("azolla-writer")));
+        store.writer.submit(Wake::Nobody, name)
+    };
+    // The thread has the connection itself for a moment, when it starts and after a reply.
+    let at_once = async || {
+        for _ in 0..1_000 {
+            if !by_whom().await.unwrap() {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(at_once().await);
+    let other = rusqlite::Connection::open(directory.path().join("x.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let end = async { other.execute_batch("COMMIT").unwrap() };
+    let (waited, ()) = tokio::join!(by_whom(), end);
+    assert!(waited.unwrap());
+    assert!(at_once().await);
 }
 
 /// A newer program upgraded the file: this one writes nothing more into what it does not know.

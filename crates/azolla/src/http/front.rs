@@ -1,7 +1,7 @@
 //! What every request goes through first and every answer last: the name that the server is asked by (T25), where the
 //! request comes from (T24), a time limit, and headers that leave a browser nothing to do (T23).
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, panic::resume_unwind, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -9,6 +9,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use tokio::{task::JoinSet, time::timeout};
 
 use super::{answer::ApiError, app::App, metrics::Counter};
 
@@ -85,10 +86,7 @@ pub(super) async fn pass(State(app): State<Arc<App>>, request: Request, next: Ne
         .check(request.uri(), request.headers())
         .and_then(|host| app.hosts.check_origin(request.headers(), &host));
     let mut response = match checked {
-        Ok(()) => match tokio::time::timeout(REQUEST_LIMIT, next.run(request)).await {
-            Ok(response) => response,
-            Err(_) => ApiError::timeout().into_response(),
-        },
+        Ok(()) => within(REQUEST_LIMIT, next.run(request)).await,
         Err(refused) => refused.into_response(),
     };
     let class = match response.status().as_u16() {
@@ -103,6 +101,17 @@ pub(super) async fn pass(State(app): State<Arc<App>>, request: Request, next: Ne
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// Answers, or says that it took too long. In a task of its own: a commit waits for the disk on the thread that asks, and
+/// the limit has to be seen all the same. The task ends with this one.
+async fn within(limit: Duration, answer: impl Future<Output = Response> + Send + 'static) -> Response {
+    let mut task = JoinSet::from_iter([answer]);
+    match timeout(limit, task.join_next()).await {
+        Ok(Some(Ok(response))) => response,
+        Ok(Some(Err(error))) if error.is_panic() => resume_unwind(error.into_panic()),
+        Ok(_) | Err(_) => ApiError::timeout().into_response(),
+    }
 }
 
 #[cfg(test)]

@@ -85,3 +85,16 @@ fn t24_a_foreign_origin_is_refused() {
     }
     assert!(!passes(true, &["http://localhost:7517"]));
 }
+
+/// A commit waits for the disk on the thread that asks; whoever asked for it hears of the limit all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_stands_still_on_its_thread_is_given_up() {
+    let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+    let stuck = async move {
+        tokio::task::block_in_place(|| goes_on.recv()).unwrap();
+        Response::default()
+    };
+    let response = within(Duration::from_millis(10), stuck).await;
+    assert_eq!(response.status(), ApiError::timeout().into_response().status());
+    go_on.send(()).unwrap();
+}

@@ -79,13 +79,16 @@ fn at(directory: &Path) -> Option<Source> {
         let common = small(&git_dir.join("commondir")).map(|text| git_dir.join(text.trim()));
         let common = common.and_then(|common| common.canonicalize().ok()).unwrap_or(git_dir);
         // A worktree of a bare repository has a bare common directory; a submodule's is below `modules`.
-        let bare = is_git_dir(&common) && small(&common.join("config")).is_some_and(|text| says_bare(&text));
-        return is_git_dir(&common).then(|| source(common, bare));
+        return own_source(&common);
     }
-    is_git_dir(directory).then(|| {
-        let bare = directory.file_name().is_none_or(|name| name != ".git");
-        source(directory.to_owned(), bare)
-    })
+    // Not bare for its name alone: its working tree may be elsewhere.
+    own_source(directory)
+}
+
+/// The repository whose directory this is, bare if it says so.
+fn own_source(git_dir: &Path) -> Option<Source> {
+    let is_bare = || small(&git_dir.join("config")).is_some_and(|text| says_bare(&text));
+    is_git_dir(git_dir).then(|| source(git_dir.to_owned(), is_bare()))
 }
 
 fn source(common_dir: PathBuf, bare: bool) -> Source {

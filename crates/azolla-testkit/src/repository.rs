@@ -188,11 +188,16 @@ impl Repository for MemoryRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        passed: &'a [String],
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
         Box::pin(async move {
             let mut state = self.state();
             let there = state.published.entry(attempt.branch()).or_default();
-            there.pop_if(|last| *last == commit);
+            if there.pop_if(|last| *last == commit).is_some()
+                && !there.last().is_some_and(|last| passed.contains(last))
+            {
+                there.clear();
+            }
             Ok(())
         })
     }

@@ -202,8 +202,9 @@ impl Repository for GitRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        passed: &'a [String],
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        Box::pin(self.withdraw_branch(attempt, commit))
+        Box::pin(self.withdraw_branch(attempt, commit, passed))
     }
 }
 

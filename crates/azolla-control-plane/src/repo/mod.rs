@@ -116,12 +116,13 @@ pub trait Repository: Send + Sync {
         commit: &'a str,
     ) -> BoxFuture<'a, Result<Published, RepositoryError>>;
 
-    /// Takes the branch away if it is at this attempt, which failed; an earlier attempt that it replaced comes back. One
-    /// that is anywhere else, or checked out, stays as it is (G-2).
+    /// Takes the branch away if it is at this attempt, which failed; an earlier one that it replaced comes back if it is
+    /// among those that passed. A branch that is anywhere else, or checked out, stays as it is (G-2).
     fn withdraw<'a>(
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        passed: &'a [String],
     ) -> BoxFuture<'a, Result<(), RepositoryError>>;
 }
 

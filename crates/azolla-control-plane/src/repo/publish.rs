@@ -75,6 +75,7 @@ impl GitRepository {
         &self,
         attempt: &Attempt,
         commit: &str,
+        passed: &[String],
     ) -> Result<(), RepositoryError> {
         if !is_object_id(commit) {
             return Err(unavailable("the attempt is not a commit id"));
@@ -83,7 +84,9 @@ impl GitRepository {
         match &self.repo {
             // Nothing was pushed.
             RepoRef::Url { .. } => Ok(()),
-            RepoRef::Path(path) => Publishing { repository: self, attempt, commit }.take_away(path).await,
+            RepoRef::Path(path) => {
+                Publishing { repository: self, attempt, commit }.take_away(path, passed).await
+            }
         }
     }
 }
@@ -143,39 +146,41 @@ impl Publishing<'_> {
         self.replace(path, &source, &output).await
     }
 
-    /// Takes the branch away, if it is at this commit; what was published before it comes back.
-    async fn take_away(&self, path: &Path) -> Result<(), RepositoryError> {
+    /// Takes the branch away, if it is at this commit; what passed and was published before it comes back.
+    async fn take_away(&self, path: &Path, passed: &[String]) -> Result<(), RepositoryError> {
         let source = source::find(path)?;
         let is_here = self.present(&source).await? == Present::Branch(self.commit.to_owned());
         if !is_here || self.holder(&source).await?.is_some() {
             return Ok(());
         }
         let (branch_ref, commit) = (self.branch_ref(), self.commit);
-        let before = self.before(&source).await?;
-        let step = match &before {
-            Some(before) => format!("update {branch_ref} {before} {commit}\n"),
-            None => format!("delete {branch_ref} {commit}\n"),
+        let before = self.before(&source).await?.filter(|before| passed.contains(before));
+        let (step, back) = match &before {
+            Some(before) => (
+                format!("update {branch_ref} {before} {commit}\n"),
+                format!("update {branch_ref} {commit} {before}\n"),
+            ),
+            None => (format!("delete {branch_ref} {commit}\n"), format!("create {branch_ref} {commit}\n")),
         };
         let output = self.set(&source, &step).await?;
         if output.code != Some(0) {
             return Err(unavailable(format!("git update-ref: {}", output.complaint())));
         }
-        if before.is_none() && self.holder(&source).await?.is_some() {
-            // The operator went there between the look and the step, and would be left on a branch without a commit.
-            self.set(&source, &format!("create {branch_ref} {commit}\n")).await?;
+        if self.holder(&source).await?.is_some() {
+            // The operator went there between the look and the step: what is checked out stays as it was.
+            self.set(&source, &back).await?;
         }
         Ok(())
     }
 
-    /// Returns the earlier attempt that this commit replaced, as the ref's own log has it. Without a log nothing comes
-    /// back: the branch may not have been there.
+    /// Returns what this commit replaced, as the ref's own log has it. Without a log nothing comes back: the branch may
+    /// not have been there.
     async fn before(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
         let name = format!("{}@{{1}}", self.branch_ref());
         let call = Call::new(&source.common_dir, ["rev-parse", "--verify", "--quiet", &name]);
         let output = self.repository.git.run(call).await?;
         let before = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let is_earlier = self.entry_of(&before).is_some_and(|entry| entry < self.attempt.entry());
-        Ok((output.code == Some(0) && is_earlier).then_some(before))
+        Ok((output.code == Some(0)).then_some(before))
     }
 
     /// Handles a branch that is there already, or whatever else was in the way of making it.

@@ -400,26 +400,30 @@ async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_re
         let (repository, first, commit) = make(&world).await;
         repository.publish(&first, &commit).await.unwrap();
         let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
+        let passed = [commit.clone()];
         // What is published is another attempt.
-        repository.withdraw(&second, &second_commit).await.unwrap();
+        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
         repository.publish(&second, &second_commit).await.unwrap();
         let before = fingerprint(&world.repo, &OURS);
-        let (has_log, _) = world.run_in(&world.repo, &["reflog", "exists", "refs/heads/azolla/obj-1"]);
-        repository.withdraw(&second, &second_commit).await.unwrap();
+        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         let there = || world.run(&["for-each-ref", "--format=%(objectname)", "refs/heads/azolla"]);
-        assert_eq!(there(), if has_log == 0 { commit.as_str() } else { "" });
+        assert_eq!(there(), commit);
         assert_untouched(&world, &before, &OURS);
         // It is not at the second any more, so there is nothing to do.
-        repository.withdraw(&second, &second_commit).await.unwrap();
-        assert_eq!(there(), if has_log == 0 { commit.as_str() } else { "" });
+        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
+        assert_eq!(there(), commit);
+
+        // Nor does what failed.
+        repository.publish(&second, &second_commit).await.unwrap();
+        repository.withdraw(&second, &second_commit, &[]).await.unwrap();
+        assert_eq!(there(), "");
+        world.run(&["update-ref", "refs/heads/azolla/obj-1", &commit]);
 
         // What the operator had deleted before does not come back.
-        if has_log == 0 {
-            world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
-        }
+        world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
         repository.publish(&second, &second_commit).await.unwrap();
-        repository.withdraw(&second, &second_commit).await.unwrap();
+        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         assert_eq!(there(), "");
     }
 }
@@ -430,8 +434,24 @@ async fn g2_a_branch_that_is_checked_out_is_not_withdrawn() {
     let (repository, attempt, commit) = make(&world).await;
     repository.publish(&attempt, &commit).await.unwrap();
     world.run(&["checkout", "-q", "azolla/obj-1"]);
-    repository.withdraw(&attempt, &commit).await.unwrap();
+    repository.withdraw(&attempt, &commit, &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_is_checked_out_beside_a_git_directory_of_another_name_is_left_alone() {
+    let mut world = World::new();
+    world.run(&["init", "-q", "--separate-git-dir", "../elsewhere.git"]);
+    let tree = std::mem::replace(&mut world.repo, world.dir.path().join("elsewhere.git"));
+    let (repository, attempt, commit) = make(&world).await;
+    assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+    assert_eq!(world.run_in(&tree, &["checkout", "-q", "azolla/obj-1"]).0, 0);
+    repository.withdraw(&attempt, &commit, &[]).await.unwrap();
+    assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
+    let (second, second_commit) = again(&repository, &attempt, "wo-1-2", "and more").await;
+    let published = repository.publish(&second, &second_commit).await.unwrap();
+    let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
+    assert!(reason.contains("has it checked out"), "{reason}");
 }
 
 #[tokio::test]

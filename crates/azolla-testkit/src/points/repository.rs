@@ -125,7 +125,8 @@ impl Repository for PointRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        passed: &'a [String],
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        Box::pin(self.between("withdraw", self.inner.withdraw(attempt, commit)))
+        Box::pin(self.between("withdraw", self.inner.withdraw(attempt, commit, passed)))
     }
 }

@@ -130,10 +130,11 @@ impl Repository for SimRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        passed: &'a [String],
     ) -> BoxFuture<'a, Result<(), RepositoryError>> {
         Box::pin(async move {
             self.gate().await?;
-            self.inner.withdraw(attempt, commit).await
+            self.inner.withdraw(attempt, commit, passed).await
         })
     }
 }

@@ -66,8 +66,11 @@ pub(super) async fn gate(
     match under_claim(ctx, &claim, &mut case, route).await {
         Ok(None) => Ok(Gated::Moved),
         otherwise => {
-            settle(ctx, &case).await?;
-            otherwise.map(|gated| gated.unwrap_or(Gated::Moved))
+            let settled = settle(ctx, &case).await;
+            let gated = otherwise?.unwrap_or(Gated::Moved);
+            // What failed is counted and waits, whatever else does.
+            settled.or_else(|error| if matches!(gated, Gated::Failed) { Ok(()) } else { Err(error) })?;
+            Ok(gated)
         }
     }
 }
@@ -297,10 +300,14 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
 /// overtaken before its record. Only what is recorded counts, so that nobody who is late takes away what passed.
 async fn settle(ctx: &WorkerContext, case: &Case<'_>) -> Result<(), WorkerError> {
     let Some(commit) = commit_of(&case.bundle) else { return Ok(()) };
-    let run = ctx.read().run_of(&case.attempt.work_order_id).await?;
-    if run.is_some_and(|run| run.gate_result == GateResult::Fail)
-        && let Err(error) = case.flow.repository.withdraw(&case.attempt, commit).await
-    {
+    let mut runs = ctx.read().runs_of(&case.attempt.objective_id).await?;
+    let own = &case.attempt.work_order_id;
+    if !runs.iter().any(|run| run.work_order_id == *own && run.gate_result == GateResult::Fail) {
+        return Ok(());
+    }
+    runs.retain(|run| run.gate_result == GateResult::Pass);
+    let passed: Vec<String> = runs.into_iter().filter_map(|run| run.commit_sha).collect();
+    if let Err(error) = case.flow.repository.withdraw(&case.attempt, commit, &passed).await {
         ctx.show(
             &case.attempt.objective_id,
             format!("the branch of a failed patch may be left: {error}"),

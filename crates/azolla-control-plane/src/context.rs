@@ -278,7 +278,7 @@ impl WorkerContext {
         resource: &ResourceRef,
         objective_id: Option<&ObjectiveId>,
     ) -> Result<Option<Duration>, SubstrateError> {
-        let Some(claim) = self.read().claim(resource).await? else { return Ok(None) };
+        let Some(claim) = self.read().unreleased_claim(resource).await? else { return Ok(None) };
         let now = self.read().now().await?;
         let mut left = between(now, claim.lease_expires_at);
         if left.is_zero() {

@@ -386,6 +386,16 @@ impl dyn SubstrateRead + '_ {
         found.first().map(rows::read_claim).transpose()
     }
 
+    /// Returns the claim on a resource that was not given back: live, or lost with its holder.
+    pub async fn unreleased_claim(
+        &self,
+        resource: &ResourceRef,
+    ) -> Result<Option<ClaimRecord>, SubstrateError> {
+        let values = [resource.resource_type.as_str().into(), resource.resource_id.as_str().into()];
+        let found = self.rows(Statement::new(sql::UNRELEASED_CLAIM, values)).await?;
+        found.first().map(rows::read_claim).transpose()
+    }
+
     /// Returns the claims that nobody has released: live ones, and those that were lost with their holder.
     pub async fn unreleased_claims(&self, limit: u64) -> Result<Vec<ClaimRecord>, SubstrateError> {
         self.many(Statement::new(sql::UNRELEASED_CLAIMS, [limit.into()]), rows::read_claim).await

@@ -385,6 +385,11 @@ pub(crate) const CLAIM: &str = "
     SELECT resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version
     FROM claim_record WHERE resource_type = $1 AND resource_id = $2";
 
+/// Lets go of what was given back, whatever its times say.
+pub(crate) const UNRELEASED_CLAIM: &str = "
+    SELECT resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version
+    FROM claim_record WHERE resource_type = $1 AND resource_id = $2 AND released_at IS NULL";
+
 /// By no index: asked for only by `azolla verify`.
 pub(crate) const UNRELEASED_CLAIMS: &str = "
     SELECT resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at, claim_version

@@ -187,8 +187,8 @@ impl Substrate for SqliteSubstrate {
     fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
         let statement = expiry(seen);
         Box::pin(self.writer.submit(Wake::Roles, move |connection| {
-            execute(connection, &statement).map_err(|error| refusal(&error, "claim_record"))?;
-            Ok(Ending::Keep(()))
+            let ended = execute(connection, &statement).map_err(|error| refusal(&error, "claim_record"))?;
+            Ok(if ended == 1 { Ending::Keep(()) } else { Ending::Undo(()) })
         }))
     }
 

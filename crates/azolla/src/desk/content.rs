@@ -170,7 +170,7 @@ async fn runs(read: &dyn SubstrateRead, now: Timestamp) -> Result<Vec<Run>, Subs
     let mut runs = Vec::new();
     let workorders = [read.created_workorders(10).await?, read.ungated_workorders(10).await?];
     for stored in workorders.into_iter().flatten() {
-        let claim = read.claim(&ResourceRef::from(&stored.workorder.work_order_id)).await?;
+        let claim = read.unreleased_claim(&ResourceRef::from(&stored.workorder.work_order_id)).await?;
         let live = claim.is_some_and(|claim| claim.is_live(now));
         runs.push(Run { stored, live });
     }

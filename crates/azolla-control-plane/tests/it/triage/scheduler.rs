@@ -6,7 +6,7 @@ use azolla_protocol::{
     ResourceRef, Wait, WaitSource, WorkorderStatus,
     content::{TriageInput, read_data},
 };
-use azolla_substrate::{StreamState, Write};
+use azolla_substrate::{Release, StreamState, Write};
 use azolla_testkit::{Backend, TaskWorld, cycle::valid, store::azolla_id, world::ScriptedLedger};
 
 use super::*;
@@ -138,6 +138,20 @@ async fn w4_there_is_one_triage_at_a_time() {
     let next = ResourceRef::from(&event_id(&ids[1], 1));
     assert_eq!(world.store.read().claim(&next).await.unwrap(), None);
     assert_eq!(world.store.read().stream().await.unwrap(), StreamState { open: 1, waiting: 0 });
+}
+
+/// W-4, T36: what was given back while the clock was ahead is free, and so goes before orientation.
+#[tokio::test]
+async fn w4_t36_a_triage_that_was_given_back_by_a_clock_ahead_could_begin() {
+    const TWO_DAYS_MS: i64 = 2 * 24 * 3_600_000;
+    let world = TaskWorld::new(Backend::Sqlite).await;
+    let id = world.captured("buy milk").await;
+    world.readiness().await;
+    world.store.advance(TWO_DAYS_MS).await;
+    let claim = world.store.granted(&ResourceRef::from(&event_id(&id, 1))).await;
+    world.store.store.release_claim(&claim.fence, Release::Failed, Actor::Scheduler).await.unwrap();
+    world.store.advance(-TWO_DAYS_MS).await;
+    assert!(has_schedulable_triage(&world.ctx).await.unwrap());
 }
 
 /// W-4: what could be triaged now goes before orientation; what waits, backs off or is used up does not.

@@ -139,7 +139,7 @@ async fn read(read: &dyn SubstrateRead) -> Result<State, SubstrateError> {
     let mut claims = Vec::new();
     for stored in [read.created_workorders(10).await?, read.ungated_workorders(10).await?].concat() {
         let id = &stored.workorder.work_order_id;
-        if let Some(claim) = read.claim(&ResourceRef::from(id)).await?
+        if let Some(claim) = read.unreleased_claim(&ResourceRef::from(id)).await?
             && claim.is_live(now)
         {
             let (resource, owner) = (id.to_string(), claim.owner_id.to_string());

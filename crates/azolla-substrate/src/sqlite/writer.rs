@@ -100,11 +100,15 @@ impl Writer {
         changes: watch::Sender<u64>,
     ) -> std::io::Result<Self> {
         let (sender, jobs) = mpsc::channel();
-        let pen = Mutex::new(Pen { connection, version, now, clock, changes });
+        let pen = Pen { connection, version, now, clock, changes };
+        // Not by the thread: it may begin after somebody has written.
+        let seen = pen.data_version();
+        let pen = Mutex::new(pen);
         let shared = Arc::new(Shared { pen, waiting: AtomicUsize::new(0), watching: AtomicBool::new(false) });
         let of_thread = shared.clone();
-        let thread =
-            std::thread::Builder::new().name("azolla-writer".into()).spawn(move || of_thread.run(&jobs))?;
+        let thread = std::thread::Builder::new()
+            .name("azolla-writer".into())
+            .spawn(move || of_thread.run(&jobs, seen))?;
         Ok(Self { shared, jobs: Some(sender), thread: Some(thread) })
     }
 
@@ -206,9 +210,8 @@ fn stopped() -> SubstrateError {
 }
 
 impl Shared {
-    /// The thread.
-    fn run(&self, jobs: &mpsc::Receiver<Job>) {
-        let mut seen = self.pen().data_version();
+    /// The thread; `seen` is the version of the data when the store was opened.
+    fn run(&self, jobs: &mpsc::Receiver<Job>, mut seen: Option<i64>) {
         let mut looked_at = Instant::now();
         loop {
             let first = if self.watching.load(Ordering::SeqCst) {

@@ -108,14 +108,19 @@ impl<'a> Looker<'a> {
         Ok(look)
     }
 
-    /// Returns what is claimed, as `azolla resource owner until`.
+    /// Returns what is claimed, as `azolla resource owner until`. PostgreSQL may grant what a commit has just closed;
+    /// whoever is killed before it gives that back leaves a lease that ends by itself. SQLite never does.
     pub(super) fn claims(&mut self) -> anyhow::Result<Vec<String>> {
         let mut claims = Vec::new();
         for azolla in self.site.azollas() {
             let rows = self.rows(azolla, &|from| {
+                let and_held = match from {
+                    "" => String::new(),
+                    _ => format!("AND lease_expires_at > {from}azolla_now()"),
+                };
                 format!(
                     "SELECT resource_id, owner_id, lease_expires_at FROM {from}claim_record
-                     WHERE released_at IS NULL"
+                     WHERE released_at IS NULL {and_held}"
                 )
             })?;
             claims.extend(rows.iter().map(|row| format!("{azolla} {}", row.join(" "))));

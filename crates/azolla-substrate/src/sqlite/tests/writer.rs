@@ -90,7 +90,7 @@ async fn a_job_is_written_at_once_or_waits_for_another_program_on_the_thread() {
         let name = |_: &Connection| Ok(Ending::Keep(std::thread::current().name() == Some("azolla-writer")));
         store.writer.submit(Wake::Nobody, name)
     };
-    // The thread has the connection itself for a moment, when it starts and after a reply.
+    // The thread still has the connection for a moment after a reply.
     let at_once = async || {
         for _ in 0..1_000 {
             if !by_whom().await.unwrap() {

@@ -17,6 +17,10 @@ use super::{
 /// Times that a ref of the mirror is set against another process that sets it too.
 const TRIES: usize = 3;
 
+/// Why the operator's branch moved, as its log says.
+const PUBLISH: &str = "azolla: publish";
+const WITHDRAW: &str = "azolla: withdraw";
+
 impl GitRepository {
     pub(super) async fn keep(&self, attempt: &Attempt, commit: &str) -> Result<(), RepositoryError> {
         if !is_object_id(commit) {
@@ -139,7 +143,8 @@ impl Publishing<'_> {
             };
         }
         self.fetch_objects(&source).await?;
-        let output = self.set(&source, &format!("create {} {}\n", self.branch_ref(), self.commit)).await?;
+        let step = format!("create {} {}\n", self.branch_ref(), self.commit);
+        let output = self.set(&source, PUBLISH, &step).await?;
         if output.code == Some(0) {
             return Ok(Published::Done);
         }
@@ -162,13 +167,13 @@ impl Publishing<'_> {
             ),
             None => (format!("delete {branch_ref} {commit}\n"), format!("create {branch_ref} {commit}\n")),
         };
-        let output = self.set(&source, &step).await?;
+        let output = self.set(&source, WITHDRAW, &step).await?;
         if output.code != Some(0) {
             return Err(unavailable(format!("git update-ref: {}", output.complaint())));
         }
         if self.holder(&source).await?.is_some() {
             // The operator went there between the look and the step: what is checked out stays as it was.
-            self.set(&source, &back).await?;
+            self.set(&source, PUBLISH, &back).await?;
         }
         Ok(())
     }
@@ -195,9 +200,8 @@ impl Publishing<'_> {
             Present::Branch(there) if there == self.commit => Ok(Published::Done),
             Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
             Present::Branch(there) if self.entry_of(&there).is_some() => {
-                let output = self
-                    .set(source, &format!("update {} {} {there}\n", self.branch_ref(), self.commit))
-                    .await?;
+                let step = format!("update {} {} {there}\n", self.branch_ref(), self.commit);
+                let output = self.set(source, PUBLISH, &step).await?;
                 match output.code {
                     Some(0) => Ok(Published::Done),
                     _ => Ok(self.by_hand(path, format!("{branch} could not be set: {}", output.complaint()))),
@@ -252,8 +256,8 @@ impl Publishing<'_> {
         Err(unavailable(format!("git fetch-pack: {}", output.complaint())))
     }
 
-    async fn set(&self, source: &Source, input: &str) -> Result<Output, RepositoryError> {
-        let arguments = ["update-ref", "--no-deref", "-m", "azolla: publish", "--stdin"];
+    async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
+        let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
         self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
     }
 

@@ -409,6 +409,7 @@ async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_re
         repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         let there = || world.run(&["for-each-ref", "--format=%(objectname)", "refs/heads/azolla"]);
         assert_eq!(there(), commit);
+        assert_eq!(world.run(&["log", "-g", "-1", "--format=%gs", "azolla/obj-1"]), "azolla: withdraw");
         assert_untouched(&world, &before, &OURS);
         // It is not at the second any more, so there is nothing to do.
         repository.withdraw(&second, &second_commit, &passed).await.unwrap();

@@ -28,7 +28,7 @@ struct State {
     publish: Option<Published>,
     branches: BTreeMap<String, String>,
     /// What was published under each name, the latest at the end.
-    published: BTreeMap<String, Vec<String>>,
+    published: BTreeMap<String, Vec<(u64, String)>>,
 }
 
 impl MemoryRepository {
@@ -64,7 +64,7 @@ impl MemoryRepository {
 
     /// Returns where the operator's branch of an objective stands.
     pub fn published(&self, name: &str) -> Option<String> {
-        self.state().published.get(name)?.last().cloned()
+        self.state().published.get(name)?.last().map(|(_, commit)| commit.clone())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -170,6 +170,7 @@ impl Repository for MemoryRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        earlier: &'a [String],
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
         Box::pin(async move {
             let mut state = self.state();
@@ -177,10 +178,20 @@ impl Repository for MemoryRepository {
                 return Ok(published.clone());
             }
             let there = state.published.entry(attempt.branch()).or_default();
-            if there.last().is_none_or(|last| last != commit) {
-                there.push(commit.to_owned());
-            }
-            Ok(Published::Done)
+            let by_hand = |reason: &str| Published::ByHand {
+                reason: reason.to_owned(),
+                command: "git fetch".to_owned(),
+            };
+            Ok(match there.last() {
+                Some((_, last)) if last == commit => Published::Done,
+                Some((entry, _)) if *entry > attempt.entry() => by_hand("a later attempt is published"),
+                // As for a mirror that has made none of them.
+                Some((_, last)) if !earlier.contains(last) => by_hand("it is at no attempt of ours"),
+                _ => {
+                    there.push((attempt.entry(), commit.to_owned()));
+                    Published::Done
+                }
+            })
         })
     }
 
@@ -193,8 +204,8 @@ impl Repository for MemoryRepository {
         Box::pin(async move {
             let mut state = self.state();
             let there = state.published.entry(attempt.branch()).or_default();
-            if there.pop_if(|last| *last == commit).is_some()
-                && !there.last().is_some_and(|last| passed.contains(last))
+            if there.pop_if(|(_, last)| *last == commit).is_some()
+                && !there.last().is_some_and(|(_, last)| passed.contains(last))
             {
                 there.clear();
             }

@@ -21,6 +21,8 @@ pub(crate) enum Ending<'a> {
     Overwhelmed,
     /// FAIL: the budget was over.
     BudgetExhausted { budget_ms: u64, is_overwhelmed: bool },
+    /// FAIL, with an open blocker of the operator's, which comes first (S-f).
+    FailedAndBlocked { over_budget: bool },
     /// FAIL: the operator cancelled the run (S-m).
     Cancelled,
     /// The Scheduler found open blockers (PF-3a).
@@ -33,12 +35,14 @@ impl Ending<'_> {
     fn reason(&self) -> PauseReason {
         match self {
             Self::RunComplete { .. } => PauseReason::RunComplete,
-            Self::Retried { over_budget: true, .. } | Self::BudgetExhausted { .. } => {
-                PauseReason::BudgetExhausted
-            }
-            Self::Retried { .. } | Self::GateFailed { .. } | Self::Overwhelmed | Self::Cancelled => {
-                PauseReason::GateFailed
-            }
+            Self::Retried { over_budget: true, .. }
+            | Self::FailedAndBlocked { over_budget: true }
+            | Self::BudgetExhausted { .. } => PauseReason::BudgetExhausted,
+            Self::Retried { .. }
+            | Self::FailedAndBlocked { .. }
+            | Self::GateFailed { .. }
+            | Self::Overwhelmed
+            | Self::Cancelled => PauseReason::GateFailed,
             Self::PassedButBlocked | Self::Blocked | Self::NoSnapshot { .. } => PauseReason::Blocked,
         }
     }
@@ -77,6 +81,12 @@ impl Ending<'_> {
                     false => vec![format!("Review partial output: azolla review {id}"), retry],
                 }
             }
+            // A retry would be refused.
+            Self::FailedAndBlocked { .. } => vec![
+                format!("Review what there is: azolla review {id}"),
+                format!("Resolve blockers for {id}: azolla objective show {id}"),
+                format!("Run it again after that: azolla objective unblock {id}"),
+            ],
             Self::Cancelled => vec![
                 format!("Review what there is: azolla review {id}"),
                 format!("Run it again: azolla objective retry {id}"),
@@ -109,3 +119,6 @@ pub(crate) fn then_retry(action: &str, id: &ObjectiveId) -> String {
     let first: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
     format!("{first}{}{and} objective retry {id}", characters.as_str())
 }
+
+#[cfg(test)]
+mod tests;

@@ -194,8 +194,9 @@ impl Repository for GitRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        earlier: &'a [String],
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
-        Box::pin(self.publish_branch(attempt, commit))
+        Box::pin(self.publish_branch(attempt, commit, earlier))
     }
 
     fn withdraw<'a>(

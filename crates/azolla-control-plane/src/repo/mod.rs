@@ -109,11 +109,13 @@ pub trait Repository: Send + Sync {
     ) -> BoxFuture<'a, Result<Worktree, RepositoryError>>;
 
     /// Gives the operator's repository the branch of a passed attempt, and nothing else (G-2). A branch that is at
-    /// anything but an attempt of this objective that is not later than this one stays where it is.
+    /// anything but an attempt of this objective that is not later than this one stays where it is; `earlier` has those
+    /// that another machine may have made.
     fn publish<'a>(
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        earlier: &'a [String],
     ) -> BoxFuture<'a, Result<Published, RepositoryError>>;
 
     /// Takes the branch away if it is at this attempt, which failed; an earlier one that it replaced comes back if it is

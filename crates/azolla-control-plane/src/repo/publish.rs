@@ -63,6 +63,7 @@ impl GitRepository {
         &self,
         attempt: &Attempt,
         commit: &str,
+        earlier: &[String],
     ) -> Result<Published, RepositoryError> {
         if !is_object_id(commit) {
             return Err(unavailable("the attempt is not a commit id"));
@@ -71,7 +72,14 @@ impl GitRepository {
         let publishing = Publishing { repository: self, attempt, commit };
         match &self.repo {
             RepoRef::Url { url, .. } => Ok(publishing.to_url(url)),
-            RepoRef::Path(path) => publishing.to_path(path).await,
+            // The patch passed: whatever keeps the branch from going there is for the operator to settle.
+            RepoRef::Path(path) => Ok(match publishing.to_path(path, earlier).await {
+                Ok(published) => published,
+                Err(RepositoryError::Unavailable(reason)) => publishing.by_hand(path, reason),
+                Err(RepositoryError::Unusable { what, action }) => {
+                    publishing.by_hand(path, format!("{what}; {action}"))
+                }
+            }),
         }
     }
 
@@ -127,7 +135,7 @@ impl Publishing<'_> {
         }
     }
 
-    async fn to_path(&self, path: &Path) -> Result<Published, RepositoryError> {
+    async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
         let source = source::find(path)?;
         if self.repository.mirror.latest_entry(&self.attempt.objective_id) > Some(self.attempt.entry()) {
             return match self.present(&source).await? {
@@ -139,7 +147,7 @@ impl Publishing<'_> {
         if let Some(held) = self.holder(&source).await? {
             return match self.present(&source).await? {
                 Present::Branch(there) if there == self.commit => Ok(Published::Done),
-                _ => Ok(self.by_hand(path, format!("{} is not moved: {held}", self.attempt.branch()))),
+                _ => Ok(self.held(path, &held)),
             };
         }
         self.fetch_objects(&source).await?;
@@ -148,7 +156,7 @@ impl Publishing<'_> {
         if output.code == Some(0) {
             return Ok(Published::Done);
         }
-        self.replace(path, &source, &output).await
+        self.replace(path, &source, earlier, &output).await
     }
 
     /// Takes the branch away, if it is at this commit; what passed and was published before it comes back.
@@ -193,19 +201,15 @@ impl Publishing<'_> {
         &self,
         path: &Path,
         source: &Source,
+        earlier: &[String],
         first: &Output,
     ) -> Result<Published, RepositoryError> {
         let branch = self.attempt.branch();
         match self.present(source).await? {
             Present::Branch(there) if there == self.commit => Ok(Published::Done),
             Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
-            Present::Branch(there) if self.entry_of(&there).is_some() => {
-                let step = format!("update {} {} {there}\n", self.branch_ref(), self.commit);
-                let output = self.set(source, PUBLISH, &step).await?;
-                match output.code {
-                    Some(0) => Ok(Published::Done),
-                    _ => Ok(self.by_hand(path, format!("{branch} could not be set: {}", output.complaint()))),
-                }
+            Present::Branch(there) if self.entry_of(&there).is_some() || earlier.contains(&there) => {
+                self.move_on(path, source, &there).await
             }
             Present::Branch(there) => {
                 Ok(self.by_hand(path, format!("{branch} is at {there}, which is no attempt of ours")))
@@ -218,6 +222,20 @@ impl Publishing<'_> {
                 Err(unavailable(format!("{branch} could not be made: {}", first.complaint())))
             }
         }
+    }
+
+    /// Moves the branch on from an earlier attempt.
+    async fn move_on(&self, path: &Path, source: &Source, there: &str) -> Result<Published, RepositoryError> {
+        let (branch_ref, commit) = (self.branch_ref(), self.commit);
+        let output = self.set(source, PUBLISH, &format!("update {branch_ref} {commit} {there}\n")).await?;
+        if output.code != Some(0) {
+            let reason = format!("{} could not be set: {}", self.attempt.branch(), output.complaint());
+            return Ok(self.by_hand(path, reason));
+        }
+        let Some(held) = self.holder(source).await? else { return Ok(Published::Done) };
+        // The operator went there between the look and the step: what is checked out stays as it was.
+        self.set(source, WITHDRAW, &format!("update {branch_ref} {there} {commit}\n")).await?;
+        Ok(self.held(path, &held))
     }
 
     async fn holder(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
@@ -292,6 +310,10 @@ impl Publishing<'_> {
     /// Tells whether a commit is an attempt of a later entry (G-1).
     fn is_later(&self, commit: &str) -> bool {
         self.entry_of(commit) > Some(self.attempt.entry())
+    }
+
+    fn held(&self, path: &Path, held: &str) -> Published {
+        self.by_hand(path, format!("{} is not moved: {held}", self.attempt.branch()))
     }
 
     fn later(&self, path: &Path) -> Published {

@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use azolla_protocol::ObjectiveId;
+use azolla_protocol::{ObjectiveId, RunRecord};
 
 use super::{
     Attempt,
@@ -19,8 +19,15 @@ pub(super) const ATTEMPTS: &str = "refs/azolla/attempts";
 impl Attempt {
     /// Returns the number of the entry that this attempt is of. An id that has none is before all others: it replaces
     /// nothing.
-    pub(crate) fn entry(&self) -> u64 {
+    pub fn entry(&self) -> u64 {
         entry(&self.objective_id, self.work_order_id.as_str()).unwrap_or(0)
+    }
+
+    /// Returns the commits of the attempts before this one, of all runs of the objective.
+    pub(crate) fn earlier(&self, runs: Vec<RunRecord>) -> Vec<String> {
+        let entry_of = |run: &RunRecord| entry(&self.objective_id, run.work_order_id.as_str());
+        let earlier = runs.into_iter().filter(|run| entry_of(run).is_some_and(|entry| entry < self.entry()));
+        earlier.filter_map(|run| run.commit_sha).collect()
     }
 }
 

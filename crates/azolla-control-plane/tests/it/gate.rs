@@ -188,6 +188,23 @@ async fn sf_a_blocker_that_came_in_meanwhile_blocks_a_pass() {
     assert_eq!(pause(&world).await.reason, PauseReason::Blocked);
 }
 
+/// S-f, S-h: what failed while a blocker of the operator's is open is not told to be retried, which would be refused.
+#[tokio::test]
+async fn sf_a_blocker_that_came_in_meanwhile_comes_first_after_a_fail() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.operator().block(&id, "legal has to look", BlockerKind::UserInput).await.expect("a blocker");
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    world.gate().await;
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
+    let actions = pause(&world).await.prioritized_actions;
+    let last = format!("Run it again after that: azolla objective unblock {id}");
+    assert_eq!(actions.last(), Some(&last), "{actions:?}");
+    world.operator().retry(&id, None).await.expect_err("a blocker is open");
+    world.operator().unblock(&id, None).await.expect("what it says");
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Todo);
+}
+
 /// S-m: a cancelled run has its bundle, a FAIL record, and ends BLOCKED.
 #[tokio::test]
 async fn sm_a_cancelled_run_ends_blocked() {
@@ -267,7 +284,9 @@ pub(crate) async fn cut_off_after_publishing(
         created_at: bundle.created_at,
     };
     let commit = bundle.metadata.more["commit_sha"].as_str().expect("a commit");
-    assert_eq!(repository.publish(&attempt, commit).await.expect("an answer"), Published::Done);
+    let runs = world.store.read().runs_of(id).await.expect("a read");
+    let earlier: Vec<String> = runs.into_iter().filter_map(|run| run.commit_sha).collect();
+    assert_eq!(repository.publish(&attempt, commit, &earlier).await.expect("an answer"), Published::Done);
 }
 
 /// R13: checks of a file that nobody pinned are not run, and the one action says how to pin it.

@@ -9,7 +9,10 @@ use std::{
 
 use azolla_control_plane::repo::{Candidate, GitRepository, Published, Repository, RepositoryError};
 
-use crate::support::{GOOD, World, attempt};
+use crate::{
+    names::words,
+    support::{GOOD, World, attempt},
+};
 
 async fn unusable(repository: &GitRepository, branch: &str) -> (String, String) {
     match repository.base(branch).await {
@@ -82,7 +85,11 @@ async fn a_bare_repository_and_one_found_from_below_or_beside_work_alike() {
             let attempt = attempt(&main);
             let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
             repository.project(&attempt, &taken.commit).await.unwrap();
-            assert_eq!(repository.publish(&attempt, &taken.commit).await.unwrap(), Published::Done, "{repo}");
+            assert_eq!(
+                repository.publish(&attempt, &taken.commit, &[]).await.unwrap(),
+                Published::Done,
+                "{repo}"
+            );
         }
         let bare = world.dir.path().join("bare.git");
         assert_eq!(world.run_in(&bare, &["rev-parse", "azolla/obj-1"]).0, 0);
@@ -107,7 +114,7 @@ async fn a_shallow_repository_works() {
         let worktree = repository.worktree(&attempt).await.unwrap();
         assert_eq!(world.run_in(worktree.path(), &["log", "--oneline"]).1.lines().count(), 1);
         repository.project(&attempt, &taken.commit).await.unwrap();
-        assert_eq!(repository.publish(&attempt, &taken.commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &taken.commit, &[]).await.unwrap(), Published::Done);
         assert_eq!(world.run_in(&shallow, &["rev-parse", "azolla/obj-1"]).1.trim_end(), taken.commit);
         assert_eq!(world.run_in(&shallow, &["fsck", "--connectivity-only"]).0, 0);
     }
@@ -135,7 +142,7 @@ async fn a_repository_with_sha256_ids_works() {
         let worktree = repository.worktree(&attempt).await.unwrap();
         assert_eq!(world.run_in(worktree.path(), &["status", "--porcelain"]), (0, String::new()));
         repository.project(&attempt, &taken.commit).await.unwrap();
-        assert_eq!(repository.publish(&attempt, &taken.commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &taken.commit, &[]).await.unwrap(), Published::Done);
         assert_eq!(run(&["rev-parse", "azolla/obj-1"]), taken.commit);
     }
 }
@@ -150,10 +157,13 @@ async fn a_repository_that_disappears_mid_run_is_told_and_nothing_is_lost() {
         repository.project(&attempt, &taken.commit).await.unwrap();
         let (what, _) = unusable(&repository, "main").await;
         assert!(what.contains("cannot be read"), "{what}");
-        let told = repository.publish(&attempt, &taken.commit).await;
-        assert!(matches!(told, Err(RepositoryError::Unusable { .. })), "{told:?}");
+        let told = repository.publish(&attempt, &taken.commit, &[]).await.unwrap();
+        let Published::ByHand { reason, command } = told else { panic!("{told:?}") };
+        assert!(reason.contains("cannot be read"), "{reason}");
         fs::rename(&away, &world.repo).unwrap();
-        assert_eq!(repository.publish(&attempt, &taken.commit).await.unwrap(), Published::Done);
+        // What the operator is told to type brings it.
+        assert_eq!(world.run_in(world.dir.path(), &words(&command)).0, 0, "{command}");
+        assert_eq!(repository.publish(&attempt, &taken.commit, &[]).await.unwrap(), Published::Done);
     }
 }
 

@@ -135,7 +135,7 @@ async fn t9_what_a_worker_writes_into_git_configurations_never_runs() {
         let taken = take(&repository, &attempt, &worktree).await;
         repository.project(&attempt, &taken.commit).await.unwrap();
         repository.base("main").await.unwrap();
-        repository.publish(&attempt, &taken.commit).await.unwrap();
+        repository.publish(&attempt, &taken.commit, &[]).await.unwrap();
         assert!(!mark.exists(), "something of the worker's ran");
         assert!(!world.mirror().join("hooks").exists());
     }
@@ -186,7 +186,7 @@ async fn t11_planted_programs_named_git_never_run() {
         }
         let taken = take(&repository, &attempt, &worktree).await;
         repository.project(&attempt, &taken.commit).await.unwrap();
-        repository.publish(&attempt, &taken.commit).await.unwrap();
+        repository.publish(&attempt, &taken.commit, &[]).await.unwrap();
         assert!(!mark.exists(), "a planted program ran");
     }
 }

@@ -41,7 +41,7 @@ async fn t18_a_branch_in_the_way_of_the_name_is_told_with_a_command_that_works()
             let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
             repository.project(&attempt, &taken.commit).await.unwrap();
             let Published::ByHand { reason, command } =
-                repository.publish(&attempt, &taken.commit).await.unwrap()
+                repository.publish(&attempt, &taken.commit, &[]).await.unwrap()
             else {
                 panic!("published beside {branch}");
             };
@@ -130,7 +130,7 @@ async fn t20_an_operators_configuration_cannot_redirect_a_fetch_to_a_program() {
         let (repository, attempt) = world.begin().await;
         let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
         repository.project(&attempt, &taken.commit).await.unwrap();
-        assert_eq!(repository.publish(&attempt, &taken.commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &taken.commit, &[]).await.unwrap(), Published::Done);
         assert!(!mark.exists());
     }
 }
@@ -143,7 +143,7 @@ async fn a_url_is_never_pushed_to_unasked() {
     let mut settings = world.settings();
     settings.repo = "https://example.invalid/x.git".to_owned();
     let repository = GitRepository::open(settings).unwrap();
-    let published = repository.publish(&attempt, &taken.commit).await.unwrap();
+    let published = repository.publish(&attempt, &taken.commit, &[]).await.unwrap();
     let Published::ByHand { command, .. } = published else { panic!("published to a URL") };
     assert!(command.contains("push https://example.invalid/x.git"), "{command}");
     let told = repository.base("main").await.unwrap_err();

@@ -75,10 +75,10 @@ async fn publishes_untouched(prepare: impl Fn(&World)) {
         let status =
             world.run_in(&world.repo, &["--no-optional-locks", "status", "--porcelain=v2", "--branch"]);
         let (repository, attempt, commit) = make(&world).await;
-        assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
         assert_untouched(&world, &before, &OURS);
         // A second time is the same as once.
-        assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
         assert_untouched(&world, &before, &OURS);
         let after =
             world.run_in(&world.repo, &["--no-optional-locks", "status", "--porcelain=v2", "--branch"]);
@@ -188,7 +188,7 @@ async fn refuses_untouched(prepare: impl Fn(&World), said: &str) {
         plant_hooks(&world);
         let (repository, attempt, commit) = make(&world).await;
         let before = fingerprint(&world.repo, &[".git/objects"]);
-        let Published::ByHand { reason, command } = repository.publish(&attempt, &commit).await.unwrap()
+        let Published::ByHand { reason, command } = repository.publish(&attempt, &commit, &[]).await.unwrap()
         else {
             panic!("published although {said}");
         };
@@ -288,14 +288,14 @@ async fn g2_a_symbolic_branch_does_not_lead_to_another_one() {
 async fn g1_a_later_attempt_replaces_an_earlier_one_and_both_stay_in_the_mirror() {
     for world in World::all() {
         let (repository, first, commit) = make(&world).await;
-        assert_eq!(repository.publish(&first, &commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&first, &commit, &[]).await.unwrap(), Published::Done);
         let second =
             Attempt { work_order_id: WorkOrderId::new("wo-1-2").unwrap(), claim_version: 7, ..first.clone() };
         let patch = GOOD.replace("and a half", "and more");
         let taken = repository.take(&second, Candidate::Text(&patch)).await.unwrap();
         repository.project(&second, &taken.commit).await.unwrap();
         let before = fingerprint(&world.repo, &OURS);
-        assert_eq!(repository.publish(&second, &taken.commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&second, &taken.commit, &[]).await.unwrap(), Published::Done);
         assert_untouched(&world, &before, &OURS);
         assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), taken.commit);
         let refs = world.mirror_run(&[
@@ -370,13 +370,14 @@ async fn g1_a_branch_of_the_mirror_that_is_at_no_attempt_is_repaired() {
 async fn g1_an_earlier_attempt_does_not_replace_a_later_one_that_is_published() {
     for world in World::all() {
         let (repository, first, commit) = make(&world).await;
-        assert_eq!(repository.publish(&first, &commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&first, &commit, &[]).await.unwrap(), Published::Done);
         let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
         // Nothing of the second is published yet: what is there is the first, and it says so.
-        assert_eq!(repository.publish(&first, &commit).await.unwrap(), Published::Done);
-        assert_eq!(repository.publish(&second, &second_commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&first, &commit, &[]).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&second, &second_commit, &[]).await.unwrap(), Published::Done);
         let before = fingerprint(&world.repo, &[]);
-        let Published::ByHand { reason, command } = repository.publish(&first, &commit).await.unwrap() else {
+        let Published::ByHand { reason, command } = repository.publish(&first, &commit, &[]).await.unwrap()
+        else {
             panic!("an earlier attempt replaced a later one");
         };
         assert_eq!(reason, "a later attempt is published");
@@ -387,10 +388,10 @@ async fn g1_an_earlier_attempt_does_not_replace_a_later_one_that_is_published() 
         assert_eq!(world.run(&["rev-parse", "azolla-wo-1-1"]), commit);
 
         world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
-        let published = repository.publish(&first, &commit).await.unwrap();
+        let published = repository.publish(&first, &commit, &[]).await.unwrap();
         let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
         assert_eq!(reason, "a later attempt has been made");
-        assert_eq!(repository.publish(&second, &second_commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&second, &second_commit, &[]).await.unwrap(), Published::Done);
     }
 }
 
@@ -398,13 +399,13 @@ async fn g1_an_earlier_attempt_does_not_replace_a_later_one_that_is_published() 
 async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_replaced_comes_back() {
     for world in World::all() {
         let (repository, first, commit) = make(&world).await;
-        repository.publish(&first, &commit).await.unwrap();
+        repository.publish(&first, &commit, &[]).await.unwrap();
         let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
         let passed = [commit.clone()];
         // What is published is another attempt.
         repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
-        repository.publish(&second, &second_commit).await.unwrap();
+        repository.publish(&second, &second_commit, &[]).await.unwrap();
         let before = fingerprint(&world.repo, &OURS);
         repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         let there = || world.run(&["for-each-ref", "--format=%(objectname)", "refs/heads/azolla"]);
@@ -416,14 +417,14 @@ async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_re
         assert_eq!(there(), commit);
 
         // Nor does what failed.
-        repository.publish(&second, &second_commit).await.unwrap();
+        repository.publish(&second, &second_commit, &[]).await.unwrap();
         repository.withdraw(&second, &second_commit, &[]).await.unwrap();
         assert_eq!(there(), "");
         world.run(&["update-ref", "refs/heads/azolla/obj-1", &commit]);
 
         // What the operator had deleted before does not come back.
         world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
-        repository.publish(&second, &second_commit).await.unwrap();
+        repository.publish(&second, &second_commit, &[]).await.unwrap();
         repository.withdraw(&second, &second_commit, &passed).await.unwrap();
         assert_eq!(there(), "");
     }
@@ -433,7 +434,7 @@ async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_re
 async fn g2_a_branch_that_is_checked_out_is_not_withdrawn() {
     let world = World::new();
     let (repository, attempt, commit) = make(&world).await;
-    repository.publish(&attempt, &commit).await.unwrap();
+    repository.publish(&attempt, &commit, &[]).await.unwrap();
     world.run(&["checkout", "-q", "azolla/obj-1"]);
     repository.withdraw(&attempt, &commit, &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
@@ -445,14 +446,70 @@ async fn g2_a_branch_that_is_checked_out_beside_a_git_directory_of_another_name_
     world.run(&["init", "-q", "--separate-git-dir", "../elsewhere.git"]);
     let tree = std::mem::replace(&mut world.repo, world.dir.path().join("elsewhere.git"));
     let (repository, attempt, commit) = make(&world).await;
-    assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+    assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
     assert_eq!(world.run_in(&tree, &["checkout", "-q", "azolla/obj-1"]).0, 0);
     repository.withdraw(&attempt, &commit, &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
     let (second, second_commit) = again(&repository, &attempt, "wo-1-2", "and more").await;
-    let published = repository.publish(&second, &second_commit).await.unwrap();
+    let published = repository.publish(&second, &second_commit, &[]).await.unwrap();
     let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
     assert!(reason.contains("has it checked out"), "{reason}");
+}
+
+#[tokio::test]
+async fn g1_an_earlier_attempt_that_another_machine_made_is_replaced_and_a_later_one_is_not() {
+    let world = World::new();
+    let (repository, first, commit) = make(&world).await;
+    assert_eq!(repository.publish(&first, &commit, &[]).await.unwrap(), Published::Done);
+    // Another machine on the same repository: its mirror has never seen the first attempt.
+    let mut settings = world.settings();
+    settings.mirror = world.dir.path().join("other.git");
+    let other = GitRepository::open(settings).unwrap();
+    assert_eq!(other.base("main").await.unwrap(), first.base);
+    let (second, second_commit) = again(&other, &first, "wo-1-2", "and more").await;
+    let published = other.publish(&second, &second_commit, &[]).await.unwrap();
+    let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
+    assert!(reason.contains("no attempt of ours"), "{reason}");
+    let published = other.publish(&second, &second_commit, std::slice::from_ref(&commit)).await.unwrap();
+    assert_eq!(published, Published::Done);
+    assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), second_commit);
+    // The first machine is late.
+    let published = repository.publish(&first, &commit, &[]).await.unwrap();
+    assert!(matches!(published, Published::ByHand { .. }), "{published:?}");
+    assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), second_commit);
+}
+
+/// A git that lets the operator check the branch out right before its ref is set.
+fn with_a_checkout_before_the_ref_is_set(world: &World) -> GitRepository {
+    let program = world.dir.path().join("git-that-is-raced");
+    let (git_dir, git) = (world.repo.join(".git"), world.git.display());
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *{0}*update-ref*) echo 'ref: refs/heads/azolla/obj-1' >{0}/HEAD ;; esac\n\
+         exec {git} \"$@\"\n",
+        git_dir.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut settings = world.settings();
+    settings.git = program;
+    GitRepository::open(settings).unwrap()
+}
+
+#[tokio::test]
+async fn g2_a_branch_that_is_checked_out_while_it_is_published_or_withdrawn_stays_as_it_was() {
+    let world = World::new();
+    let (repository, first, commit) = make(&world).await;
+    repository.publish(&first, &commit, &[]).await.unwrap();
+    let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
+    let raced = with_a_checkout_before_the_ref_is_set(&world);
+    let published = raced.publish(&second, &second_commit, &[]).await.unwrap();
+    let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
+    assert!(reason.contains("has it checked out"), "{reason}");
+    assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
+
+    world.run(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    raced.withdraw(&first, &commit, &[]).await.unwrap();
+    assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
 }
 
 #[tokio::test]
@@ -463,7 +520,7 @@ async fn g1_an_attempt_of_another_objective_is_not_replaced() {
     let (_, other_commit) = again(&repository, &other, "wo-2-1", "and other").await;
     world.run(&["fetch", "-q", world.mirror().to_str().unwrap(), "refs/heads/azolla/obj-2"]);
     world.run(&["update-ref", "refs/heads/azolla/obj-1", &other_commit]);
-    let published = repository.publish(&first, &commit).await.unwrap();
+    let published = repository.publish(&first, &commit, &[]).await.unwrap();
     let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
     assert!(reason.contains("no attempt of ours"), "{reason}");
 }
@@ -495,11 +552,11 @@ async fn g2_a_repository_with_a_table_of_refs_is_handled_like_any_other() {
         }
         let world = World { repo: other, ..world };
         let (repository, attempt, commit) = make(&world).await;
-        assert_eq!(repository.publish(&attempt, &commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
         world.run(&["checkout", "-q", "azolla/obj-1"]);
         let second = Attempt { work_order_id: WorkOrderId::new("wo-1-2").unwrap(), ..attempt };
         let taken = repository.take(&second, Candidate::Text(&GOOD.replace("half", "bit"))).await.unwrap();
-        let published = repository.publish(&second, &taken.commit).await.unwrap();
+        let published = repository.publish(&second, &taken.commit, &[]).await.unwrap();
         assert!(matches!(published, Published::ByHand { .. }), "{published:?}");
     }
 }

@@ -31,7 +31,7 @@ async fn a_whole_run_without_checks_starts_git_fifteen_times() {
         step("gate: rebuild");
         repository.project(&attempt, &taken.commit).await.unwrap();
         step("gate: project");
-        assert_eq!(repository.publish(&attempt, &taken.commit).await.unwrap(), Published::Done);
+        assert_eq!(repository.publish(&attempt, &taken.commit, &[]).await.unwrap(), Published::Done);
         step("publish");
         let expected = [
             ("base", 1),

@@ -117,8 +117,9 @@ impl Repository for PointRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        earlier: &'a [String],
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
-        Box::pin(self.between("publish", self.inner.publish(attempt, commit)))
+        Box::pin(self.between("publish", self.inner.publish(attempt, commit, earlier)))
     }
 
     fn withdraw<'a>(

@@ -117,10 +117,13 @@ impl Repository for SimRepository {
         &'a self,
         attempt: &'a Attempt,
         commit: &'a str,
+        earlier: &'a [String],
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
-        // It waits between the branch and the record of it, where being cut off leaves the one without the other.
+        // It waits before the branch, so that one who is late comes after the next attempt; and between the branch and
+        // the record of it, where being cut off leaves the one without the other.
         Box::pin(async move {
-            let published = self.inner.publish(attempt, commit).await?;
+            self.gate().await?;
+            let published = self.inner.publish(attempt, commit, earlier).await?;
             self.gate().await?;
             Ok(published)
         })

@@ -263,7 +263,7 @@ async fn conclude(ctx: &WorkerContext, case: &Case<'_>, found: &Found) -> Result
     if !passes || !is_under_way(case, &objective) {
         return Ok(Conclusion { commit, passes });
     }
-    let commit = match publish(ctx, case).await {
+    let commit = match publish(ctx, case).await? {
         Published::Done => commit,
         by_hand => outcome::commit(ctx, case, &objective, verdict, evidence, &by_hand).await?,
     };
@@ -281,11 +281,16 @@ fn unusable(case: &Case<'_>, error: RepositoryError) -> Result<Failure, Reposito
     }
 }
 
-/// Gives the operator the branch. It is the same commit whoever publishes it (G-1). The patch passed: whatever keeps it from going there is for the operator to settle.
-async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
+/// Gives the operator the branch. It is the same commit whoever publishes it (G-1). The patch passed: whatever keeps it
+/// from going there is for the operator to settle.
+async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, WorkerError> {
     let commit = commit_of(&case.bundle).unwrap_or_default();
     ctx.show(&case.attempt.objective_id, "publishing the branch", None);
-    match case.flow.repository.publish(&case.attempt, commit).await {
+    let earlier = match case.attempt.entry() {
+        1 => Vec::new(),
+        _ => case.attempt.earlier(ctx.read().runs_of(&case.attempt.objective_id).await?),
+    };
+    Ok(match case.flow.repository.publish(&case.attempt, commit, &earlier).await {
         Ok(published) => published,
         Err(RepositoryError::Unusable { what, action }) => {
             Published::ByHand { reason: what, command: action }
@@ -293,7 +298,7 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Published {
         Err(RepositoryError::Unavailable(reason)) => {
             Published::ByHand { reason, command: "azolla doctor".to_owned() }
         }
-    }
+    })
 }
 
 /// What did not pass is not left with the operator: a gate that passed the patch may have published it and been cut off or

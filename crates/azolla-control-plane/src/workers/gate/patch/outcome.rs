@@ -11,6 +11,7 @@ use azolla_substrate::{Commit, ObjectiveMark, PauseKey, StoredObjective, Substra
 use super::{Case, evidence::Evidence};
 use crate::{
     context::{WorkerContext, WorkerError},
+    operator::is_machine_made,
     overwhelm::{self, Overwhelm, Trial},
     pause::patch::Ending,
     repo::Published,
@@ -138,17 +139,18 @@ fn failed<'a>(
     }));
     // O-1: whoever comes back to it finds one thing to do.
     let is_overwhelmed = trials.overwhelm.is_some();
-    let (step, ending) = match &failure.next {
-        _ if cancelled => (ObjectiveStep::Cancel, Ending::Cancelled),
-        AfterFailure::Block(Some(action)) => {
-            (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: Some(action) })
-        }
+    let step = if cancelled { ObjectiveStep::Cancel } else { ObjectiveStep::GateFailBlock };
+    let own =
+        |blocker: &BlockerRef| !blocker.resolved && !is_machine_made(&next.objective_id, &blocker.blocker_id);
+    let ending = match &failure.next {
+        _ if next.blocked_on.iter().any(own) => Ending::FailedAndBlocked { over_budget },
+        _ if cancelled => Ending::Cancelled,
+        AfterFailure::Block(Some(action)) => Ending::GateFailed { action: Some(action) },
         _ if over_budget => {
-            let budget_ms = case.stored.workorder.budget_ms;
-            (ObjectiveStep::GateFailBlock, Ending::BudgetExhausted { budget_ms, is_overwhelmed })
+            Ending::BudgetExhausted { budget_ms: case.stored.workorder.budget_ms, is_overwhelmed }
         }
-        AfterFailure::Retry if is_overwhelmed => (ObjectiveStep::GateFailBlock, Ending::Overwhelmed),
-        _ => (ObjectiveStep::GateFailBlock, Ending::GateFailed { action: None }),
+        AfterFailure::Retry if is_overwhelmed => Ending::Overwhelmed,
+        _ => Ending::GateFailed { action: None },
     };
     Ok((step, next, ending))
 }

@@ -1,6 +1,12 @@
 //! The loop around the workers: a wake-up after every change, an interval as the fallback, an end in good order.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use azolla_protocol::WorkerRole;
 use azolla_substrate::{BoxFuture, SubstrateError};
@@ -144,7 +150,7 @@ async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             WorkerRole::Gate => |ctx| Box::pin(gate::tick(ctx)),
             WorkerRole::DeadlineMonitor => |ctx| Box::pin(deadline_monitor::tick(ctx)),
         };
-        let tick = match tick(ctx).await {
+        let tick = match caught(tick(ctx)).await {
             Err(error) if error.is_of_one_resource() => {
                 fault = fault.or(Some(error));
                 continue;
@@ -161,6 +167,15 @@ async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         Some(fault) if round != Tick::Advanced => Err(fault),
         _ => Ok(round),
     }
+}
+
+/// A panic of one worker is a fault of what it had: the others go on (W-3). It has been printed.
+async fn caught(mut tick: BoxFuture<'_, Result<Tick, WorkerError>>) -> Result<Tick, WorkerError> {
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| tick.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(WorkerError::Broken("a worker panicked".to_owned()))))
+    })
+    .await
 }
 
 /// Faults that may be over at the next look. A worker backs off from a repository by itself.

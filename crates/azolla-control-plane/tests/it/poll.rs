@@ -173,6 +173,20 @@ async fn w3_a_run_until_idle_ends_with_the_fault_once_all_else_is_done() {
     assert_eq!(stored.objective.status, ObjectiveStatus::Done);
 }
 
+/// W-3: a panic of one worker is a fault like any other: the others go on, and it is told.
+#[tokio::test]
+async fn w3_a_panic_of_one_worker_stops_nothing_else() {
+    let world = World::new(Backend::Sqlite).await;
+    let executed = world.executed().await;
+    world.approved().await;
+    let World { mut ctx, store, stop, .. } = world;
+    ctx.watcher = Arc::new(|activity| assert_ne!(activity.step, "reading the repository"));
+    let ended = run(ctx, Until::Idle, &stop).await;
+    assert!(matches!(&ended, Err(WorkerError::Broken(what)) if what == "a worker panicked"), "{ended:?}");
+    let stored = store.read().objective(&executed).await.expect("a read").expect("it");
+    assert_eq!(stored.objective.status, ObjectiveStatus::Done);
+}
+
 /// W-4: the work stream of a TASK_MGMT azolla is one wide, whatever is configured: one lane, one look at deadlines.
 #[tokio::test]
 async fn w4_task_management_has_one_lane() {

@@ -18,7 +18,7 @@ mod site;
 use std::{
     fmt, fs,
     path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::Ordering,
     thread,
     time::{Duration, Instant},
 };
@@ -69,8 +69,7 @@ pub struct Figures {
     backend: Backend,
     seed: u64,
     left: Left,
-    /// What happened how often.
-    pub happened: Faults,
+    happened: Faults,
     poisoned: u64,
     refused: u64,
     elapsed: Duration,
@@ -98,33 +97,30 @@ pub fn run(settings: &Settings) -> Result<Figures, Violation> {
     let floor = Floor::new(&site, settings.seed, drivers);
     work(&floor, schedule, settings);
     let (worked, mut left) = (begin.elapsed(), Left::default());
+    let (happened, poisoned) = (floor.tally.faults(), floor.tally.poisoned.load(Ordering::Relaxed));
     if floor.violation().is_none() {
         match check::all(&floor, &before) {
             Ok(found) => left = found,
             Err(error) => floor.violated(format!("{error:#}")),
+        }
+        // Faults that did not happen would prove nothing.
+        if !happened.has_all_of(&faults) || poisoned == 0 {
+            floor.violated(format!(
+                "planned were {faults:?} and a poison, there were {happened:?} and {poisoned}"
+            ));
         }
     }
     if let Some(what) = floor.violation() {
         site.keep_for_a_look();
         return Err(Violation::new(settings, &floor, &what));
     }
-    let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    let tally = &floor.tally;
     Ok(Figures {
         backend: settings.backend,
         seed: settings.seed,
         left,
-        happened: Faults {
-            kills: count(&tally.kills),
-            pauses: count(&tally.pauses),
-            jumps: count(&tally.jumps),
-            crashes: count(&tally.crashes),
-            terminations: count(&tally.sessions),
-            holes: count(&tally.holes),
-            cuts: count(&tally.cuts),
-        },
-        poisoned: count(&tally.poisoned),
-        refused: count(&tally.refused),
+        happened,
+        poisoned,
+        refused: floor.tally.refused.load(Ordering::Relaxed),
         elapsed: worked,
         checked: begin.elapsed() - worked,
     })

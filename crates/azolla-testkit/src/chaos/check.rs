@@ -178,10 +178,13 @@ fn verified(site: &Site) -> anyhow::Result<()> {
     })
 }
 
-/// Every branch that was published is what a run of its objective passed with; returns how many there are.
+/// What an objective passed with last is its branch, and there is no other branch; returns how many there are.
 fn published(site: &Site, stores: &BTreeMap<&str, Store>) -> anyhow::Result<u64> {
-    let passed: BTreeSet<(&str, &str)> = stores.values().flat_map(Store::passed).collect();
-    let mut count = 0;
+    let mut passed = BTreeMap::new();
+    for store in stores.values() {
+        store.passed(&mut passed);
+    }
+    let mut branches = BTreeMap::new();
     for name in ["app", "lib"] {
         let refs = git(
             &site.path(name),
@@ -190,11 +193,14 @@ fn published(site: &Site, stores: &BTreeMap<&str, Store>) -> anyhow::Result<u64>
         for line in refs.lines() {
             let (branch, commit) = line.split_once(' ').context("a ref and its commit")?;
             let objective = branch.trim_start_matches("refs/heads/azolla/");
-            ensure!(passed.contains(&(objective, commit)), "{branch} is at {commit}, which passed no gate");
-            count += 1;
+            branches.insert(objective.to_owned(), commit.to_owned());
         }
     }
-    Ok(count)
+    for objective in branches.keys().chain(passed.keys()) {
+        let (branch, last) = (branches.get(objective), passed.get(objective).map(|(_, commit)| commit));
+        ensure!(branch == last, "azolla/{objective} is at {branch:?}, and {last:?} passed last (G-1)");
+    }
+    Ok(branches.len() as u64)
 }
 
 /// An exported Substrate.
@@ -269,12 +275,20 @@ impl Store {
             grants.values().map(|(granted, released)| granted.saturating_sub(*released)).sum::<u64>();
     }
 
-    /// Returns which commit of which objective has passed.
-    fn passed(&self) -> impl Iterator<Item = (&str, &str)> {
-        let passed = self.of("run_record").iter().filter(|run| run["document"]["gate_result"] == "PASS");
-        passed.filter_map(|run| {
-            Some((run["document"]["objective_id"].as_str()?, run["document"]["commit_sha"].as_str()?))
-        })
+    /// Adds the last entry of each objective that has passed, with its commit.
+    fn passed(&self, last: &mut BTreeMap<String, (u64, String)>) {
+        for run in self.of("run_record").iter().map(|run| &run["document"]) {
+            let text = |key: &str| run[key].as_str().unwrap_or_default();
+            let entry = text("work_order_id").rsplit('-').next().and_then(|entry| entry.parse().ok());
+            let (Some(entry), "PASS", false) = (entry, text("gate_result"), text("commit_sha").is_empty())
+            else {
+                continue;
+            };
+            let place = last.entry(text("objective_id").to_owned()).or_default();
+            if entry > place.0 {
+                *place = (entry, text("commit_sha").to_owned());
+            }
+        }
     }
 
     /// What the operator was told is so (13).

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{look::Look, operator::Promise, site::Site};
+use super::{Faults, look::Look, operator::Promise, site::Site};
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,20 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Returns which faults happened how often.
+    pub(super) fn faults(&self) -> Faults {
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Faults {
+            kills: count(&self.kills),
+            pauses: count(&self.pauses),
+            jumps: count(&self.jumps),
+            crashes: count(&self.crashes),
+            terminations: count(&self.sessions),
+            holes: count(&self.holes),
+            cuts: count(&self.cuts),
+        }
+    }
+
     pub(super) fn add(count: &AtomicU64, more: u64) {
         count.fetch_add(more, Ordering::Relaxed);
     }

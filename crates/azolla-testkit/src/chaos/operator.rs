@@ -43,6 +43,7 @@ pub(super) fn work(floor: &Floor<'_>, number: u64) {
         chance: Chance::new(floor.seed ^ (0x0bad_cafe + number)),
         number,
         serial: 0,
+        has_brought_poison: false,
         machines: floor.site.homes().len(),
     };
     loop {
@@ -71,6 +72,7 @@ struct Operator<'a> {
     chance: Chance,
     number: u64,
     serial: u64,
+    has_brought_poison: bool,
     machines: usize,
 }
 
@@ -93,12 +95,12 @@ impl Operator<'_> {
 
     fn bring(&mut self) -> anyhow::Result<bool> {
         self.serial += 1;
-        if self.chance.per_mille(280) {
+        // One of them kills whoever runs it, however often it is tried (P18).
+        let is_poison = self.number == 0 && self.serial >= 4 && !self.has_brought_poison;
+        if !is_poison && self.chance.per_mille(280) {
             return self.capture();
         }
         let patching = self.chance.below(PATCHING.len());
-        // One of them kills whoever runs it, however often it is tried (P18).
-        let is_poison = self.number == 0 && self.serial == 4;
         let azolla = if is_poison { "az-edits" } else { PATCHING[patching].id };
         let kind = if is_poison { "poison" } else { self.kind() };
         let title = format!("Piece {}-{} of kind {kind}", self.number, self.serial);
@@ -107,6 +109,7 @@ impl Operator<'_> {
             ["objective", "new", &title, "--criteria", "a.txt has another line", "--urgency", &urgency];
         let made = self.run(&[&words[..], &["--azolla", azolla]].concat())?;
         if let Some(id) = self.made(made, azolla, "objective") {
+            self.has_brought_poison |= is_poison;
             self.step("approve", &[], azolla, &id, "S-b")?;
         }
         Ok(true)

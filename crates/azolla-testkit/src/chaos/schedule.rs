@@ -38,6 +38,19 @@ impl Faults {
         }
     }
 
+    /// Tells whether as many happened as were planned. A session that is to be ended, or an answer that is to be lost, may
+    /// be gone by then.
+    pub(super) fn has_all_of(&self, planned: &Self) -> bool {
+        let of_chance = |happened: u64, planned: u64| happened > 0 || planned == 0;
+        self.kills >= planned.kills
+            && self.pauses >= planned.pauses
+            && self.jumps >= planned.jumps
+            && self.crashes >= planned.crashes
+            && self.holes >= planned.holes
+            && of_chance(self.terminations, planned.terminations)
+            && of_chance(self.cuts, planned.cuts)
+    }
+
     /// Returns those that a backend has.
     pub(super) fn on(self, backend: Backend) -> Self {
         match backend {

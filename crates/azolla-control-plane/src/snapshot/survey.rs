@@ -16,6 +16,10 @@ pub struct Survey {
     pub ranking: Ranking,
 }
 
+/// What is ranked in less time than another thread takes to wake up.
+const SMALL_FILES: usize = 100;
+const SMALL_BYTES: usize = 16 * 1024;
+
 /// Looks at a commit that is in the mirror.
 pub async fn survey(
     repository: &dyn Repository,
@@ -23,10 +27,16 @@ pub async fn survey(
     query: Query,
 ) -> Result<Survey, RepositoryError> {
     let description = repository.describe(commit, &|entries| candidates(&query, entries)).await?;
-    // Megabytes of text take tenths of a second, which would hold up every lease on this thread.
-    let ranked = tokio::task::spawn_blocking(move || {
+    let is_small = description.entries.len() <= SMALL_FILES
+        && description.texts.values().map(|text| text.len()).sum::<usize>() <= SMALL_BYTES;
+    let rank = move || {
         let ranking = rank(&query, &description.entries, &description.texts);
         Survey { description, query, ranking }
-    });
+    };
+    if is_small {
+        return Ok(rank());
+    }
+    // Megabytes of text take tenths of a second, which would hold up every lease on this thread.
+    let ranked = tokio::task::spawn_blocking(rank);
     ranked.await.map_err(|error| RepositoryError::Unavailable(error.to_string()))
 }

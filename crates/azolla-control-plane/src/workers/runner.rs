@@ -120,7 +120,10 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         return finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Setup.as_str()), notes)).await;
     };
     // The limit of retries is one for all claims (O-1).
-    let before = ctx.read().usage_of(&subject.workorder.work_order_id).await?;
+    let before = match claim.grant.fence.claim_version {
+        1 => Vec::new(),
+        _ => ctx.read().usage_of(&subject.workorder.work_order_id).await?,
+    };
     let retries_before = before.iter().fold(0_u64, |sum, usage| sum.saturating_add(usage.retries));
     let account = account(ctx, &subject.workorder);
     let meter = match ctx.ledger.begin(&account) {

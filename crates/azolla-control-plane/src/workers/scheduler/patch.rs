@@ -131,7 +131,10 @@ async fn schedule(
         }
         commit => commit?,
     };
-    let earlier = earlier_attempts(ctx, &objective.objective_id).await?;
+    let earlier = match stored.todo_entry {
+        1 => Vec::new(),
+        _ => earlier_attempts(ctx, &objective.objective_id).await?,
+    };
     let survey = survey(&*flow.repository, &commit, patch::query(stored, &earlier)).await?;
     let now = ctx.read().now().await?;
     let inputs = PatchInputs {

@@ -170,9 +170,23 @@ impl Timeline {
 
     /// A row under a claim comes before its release, and never after a newer grant.
     fn under_claim(&mut self, entry: &JournalEntry) {
-        let Some(holder) = holder(entry) else { return };
+        // What ends something is written by whoever holds just that (C-4).
+        let is_ending = matches!(
+            (entry.step, entry.resource_type.as_str()),
+            (JournalStep::Execute | JournalStep::Gate, _) | (JournalStep::Process, "event")
+        );
+        let Some(holder) = holder(entry) else {
+            if is_ending {
+                self.add(6, entry, format!("{} was written under no claim", entry.step));
+            }
+            return;
+        };
+        let own = self.granted.get(&entry.resource_id);
+        let is_own = own.is_some_and(|own| (&own.owner_id, own.claim_version) == (&holder.0, holder.1));
         if !self.live.contains_key(&holder) {
             self.add(6, entry, format!("{} wrote after its claim {} had ended", holder.0, holder.1));
+        } else if is_ending && !is_own {
+            self.add(6, entry, format!("{} was written under the claim on something else", entry.step));
         }
     }
 

@@ -711,6 +711,15 @@ fn of_claims(made: &Everything, names: &Names) -> Vec<Break> {
         ),
         broken(
             6,
+            gated,
+            "GATE was written under no claim",
+            format!(
+                "UPDATE journal SET owner_id = NULL, claim_version = NULL \
+                 WHERE step = 'GATE' AND resource_id = '{gated}'"
+            ),
+        ),
+        broken(
+            6,
             &names.output,
             "wrote after its claim 9 had ended",
             format!("UPDATE journal SET claim_version = 9 WHERE resource_id = '{}'", names.output),

@@ -11,11 +11,10 @@ use std::{
 
 use azolla_control_plane::{
     Flow, PatchFlow, Settings, TaskMgmtFlow, Tick, WorkerContext, WorkerError,
+    verify::{Limits, left_to_do},
     workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, readiness, runner, scheduler},
 };
-use azolla_protocol::{
-    AzollaType, EventType, IdSource, ObjectiveId, ObjectiveStatus, OwnerId, WorkerRole, lifecycle,
-};
+use azolla_protocol::{AzollaType, IdSource, ObjectiveId, ObjectiveStatus, OwnerId, WorkerRole};
 use azolla_substrate::{StreamRoom, SubstrateError, verify};
 use tokio::{
     sync::watch,
@@ -478,20 +477,13 @@ impl Sim {
         for id in &self.operator.captures {
             block_on(read.capture(id)).map_err(failed)?.ok_or_else(|| format!("{id} was lost"))?;
         }
-        let open = block_on(read.created_workorders(10)).map_err(failed)?;
-        let ungated = block_on(read.ungated_workorders(10)).map_err(failed)?;
-        if let Some(left) = open.iter().chain(&ungated).next() {
-            return Err(format!("{} is still open", left.workorder.work_order_id));
-        }
-        let stream = block_on(read.stream()).map_err(failed)?;
-        let is_full = self.profile.room.review_limit > 0 && stream.waiting >= self.profile.room.review_limit;
-        for event_type in EventType::ALL {
-            for left in block_on(read.unprocessed_events(*event_type, 100)).map_err(failed)? {
-                // What the operator put away, or holds back by the results that wait, stays where it is.
-                if !is_full && !self.is_archived(&left.event.resource_id)? {
-                    return Err(format!("{} is still unprocessed", left.event.event_id));
-                }
-            }
+        let limits = Limits {
+            room: scheduling_room(&self.profile),
+            attempts_max: Settings::of(self.profile.azolla_type).attempts_max,
+            is_held_back: &|_| false,
+        };
+        if let Some(left) = block_on(left_to_do(read, &limits)).map_err(failed)?.first() {
+            return Err(format!("{} {}", left.resource, left.what));
         }
         self.check_branches()
     }
@@ -516,11 +508,13 @@ impl Sim {
         }
         Ok(())
     }
+}
 
-    fn is_archived(&self, resource_id: &str) -> Result<bool, String> {
-        let Ok(id) = ObjectiveId::new(resource_id) else { return Ok(false) };
-        let found = block_on(self.store.read().objective(&id)).map_err(|error| error.to_string())?;
-        Ok(found.is_some_and(|stored| lifecycle::is_archived(&stored.objective)))
+/// The work stream of a TASK_MGMT azolla is one wide (W-4).
+fn scheduling_room(profile: &Profile) -> StreamRoom {
+    match profile.azolla_type {
+        AzollaType::CodePatch => profile.room,
+        AzollaType::TaskMgmt => StreamRoom { max_concurrent: 1, ..profile.room },
     }
 }
 

@@ -488,7 +488,8 @@ impl Sim {
         self.check_branches()
     }
 
-    /// What passed and waits for the operator, or was confirmed, has its branch (G-1).
+    /// What passed and waits for the operator, or was confirmed, has its branch (G-1), unless the operator was told to fetch
+    /// it by hand.
     fn check_branches(&self) -> Result<(), String> {
         let read = self.store.read();
         for id in &self.operator.objectives {
@@ -502,7 +503,11 @@ impl Sim {
             let passed = runs.into_iter().find(|run| run.work_order_id.as_str() == entry);
             let (commit, branch) = (passed.and_then(|run| run.commit_sha), format!("azolla/{id}"));
             let published = self.repository.published(&branch);
-            if commit != published {
+            let key = format!("workorder:{entry}");
+            let pause = block_on(read.pause_state(&key)).map_err(|error| error.to_string())?;
+            let by_hand = |action: &String| action.starts_with("Fetch the branch by hand");
+            let is_told = pause.is_some_and(|pause| pause.prioritized_actions.iter().any(by_hand));
+            if commit != published && !is_told {
                 return Err(format!("{branch} is at {published:?}, and {commit:?} passed"));
             }
         }

@@ -256,6 +256,58 @@ async fn r11_a_sandbox_that_cannot_be_made_waits_for_the_operator() {
     assert!(desk.evidence().await.iter().all(|check| check.sandbox_mode == "not run"));
 }
 
+/// PF-8: what fails on the base too is nothing that another attempt could mend.
+#[tokio::test]
+async fn pf8_a_check_that_fails_on_the_base_too_waits_for_the_operator() {
+    let desk = Desk::with_checks(&["exit 3"]).await;
+    let action = format!("Make check check-0 pass on the base, then run: azolla objective retry {}", desk.id);
+    assert_eq!(desk.refusal().await, ("check check-0 fails on the base too".to_owned(), action));
+    let seen: Vec<_> =
+        desk.evidence().await.into_iter().map(|check| (check.subject, check.exit_code)).collect();
+    assert_eq!(seen, [(CheckSubject::Patched, Some(3)), (CheckSubject::Base, Some(3))]);
+}
+
+/// PF-7, R11: a check that hangs is over with its time, and the next attempt is told so.
+#[tokio::test]
+async fn pf7_a_check_that_hangs_on_the_patch_ran_out_of_time() {
+    let mut desk = Desk::with_checks(&["! grep -q two a.txt || while :; do :; done"]).await;
+    desk.world.ctx.settings.checks[0].time_ms = 1_000;
+    desk.world.gate().await;
+    let run = desk.world.store.read().run_of(&workorder(&desk.id, 1)).await.expect("a read").expect("a run");
+    assert_eq!(
+        (run.gate_result, run.gate_reason.as_str()),
+        (GateResult::Fail, "check check-0 ran out of time")
+    );
+    assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Todo);
+    let ends: Vec<_> = desk.evidence().await.iter().map(|check| check.timed_out).collect();
+    assert_eq!(ends, [true, false]);
+}
+
+/// PF-7: a check that prints a gigabyte is one that passes; what is kept of it is its end.
+#[tokio::test]
+async fn pf7_a_check_that_prints_a_gigabyte_keeps_its_end() {
+    let desk = Desk::with_checks(&["head -c 1000000000 /dev/zero | tr '\\0' x; echo the end"]).await;
+    desk.world.gate().await;
+    assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Done);
+    let checks = desk.evidence().await;
+    let tail = &checks[0].output_tail;
+    assert!(tail.len() <= 17 * 1024 && tail.trim_end().ends_with("xthe end"), "{} bytes", tail.len());
+}
+
+/// PF-7: a stored patch that does not give the commit of its bundle does not pass, whatever the checks would say.
+#[tokio::test]
+async fn pf7_a_patch_that_does_not_give_its_commit_fails() {
+    let desk = Desk::with_checks(&["true"]).await;
+    let other = "DROP TRIGGER output_bundle_update; \
+                 UPDATE output_bundle SET document = replace(document, '+two', '+three')";
+    desk.world.store.raw(other).await.expect("another patch");
+    desk.world.gate().await;
+    let run = desk.world.store.read().run_of(&workorder(&desk.id, 1)).await.expect("a read").expect("a run");
+    assert_eq!(run.gate_result, GateResult::Fail);
+    assert!(run.gate_reason.starts_with("base + stored patch is commit "), "{}", run.gate_reason);
+    assert_eq!(desk.branch(), "");
+}
+
 /// PF-8: a program of the repository's that is on neither side is missing; nobody took it away.
 #[tokio::test]
 async fn pf8_a_check_that_is_on_no_side_is_told_as_missing() {

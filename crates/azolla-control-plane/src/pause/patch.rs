@@ -22,7 +22,7 @@ pub(crate) enum Ending<'a> {
     /// FAIL: the budget was over.
     BudgetExhausted { budget_ms: u64, is_overwhelmed: bool },
     /// FAIL, with an open blocker of the operator's, which comes first (S-f).
-    FailedAndBlocked { over_budget: bool },
+    FailedAndBlocked { over_budget: bool, is_overwhelmed: bool },
     /// FAIL: the operator cancelled the run (S-m).
     Cancelled,
     /// The Scheduler found open blockers (PF-3a).
@@ -36,7 +36,7 @@ impl Ending<'_> {
         match self {
             Self::RunComplete { .. } => PauseReason::RunComplete,
             Self::Retried { over_budget: true, .. }
-            | Self::FailedAndBlocked { over_budget: true }
+            | Self::FailedAndBlocked { over_budget: true, .. }
             | Self::BudgetExhausted { .. } => PauseReason::BudgetExhausted,
             Self::Retried { .. }
             | Self::FailedAndBlocked { .. }
@@ -82,11 +82,17 @@ impl Ending<'_> {
                 }
             }
             // A retry would be refused.
-            Self::FailedAndBlocked { .. } => vec![
-                format!("Review what there is: azolla review {id}"),
-                format!("Resolve blockers for {id}: azolla objective show {id}"),
-                format!("Run it again after that: azolla objective unblock {id}"),
-            ],
+            Self::FailedAndBlocked { is_overwhelmed, .. } => {
+                let resolve = format!("Resolve blockers for {id}: azolla objective show {id}");
+                match is_overwhelmed {
+                    true => vec![resolve],
+                    false => vec![
+                        format!("Review what there is: azolla review {id}"),
+                        resolve,
+                        format!("Run it again after that: azolla objective unblock {id}"),
+                    ],
+                }
+            }
             Self::Cancelled => vec![
                 format!("Review what there is: azolla review {id}"),
                 format!("Run it again: azolla objective retry {id}"),

@@ -20,7 +20,7 @@ fn pf8_every_ending_has_its_reason_and_its_actions() {
     let there_is = "Review what there is: azolla review obj-1";
     let pull = "Review PR on azolla/obj-1: azolla review obj-1";
     let confirm = "Confirm completion: azolla objective confirm obj-1";
-    let cases: [(Ending<'_>, PauseReason, &[&str]); 14] = [
+    let cases: [(Ending<'_>, PauseReason, &[&str]); 15] = [
         (Ending::RunComplete { published: &Published::Done }, PauseReason::RunComplete, &[pull, confirm]),
         (
             Ending::RunComplete { published: &by_hand },
@@ -56,9 +56,14 @@ fn pf8_every_ending_has_its_reason_and_its_actions() {
             &[larger],
         ),
         (
-            Ending::FailedAndBlocked { over_budget: true },
+            Ending::FailedAndBlocked { over_budget: true, is_overwhelmed: false },
             PauseReason::BudgetExhausted,
             &[there_is, resolve, after],
+        ),
+        (
+            Ending::FailedAndBlocked { over_budget: false, is_overwhelmed: true },
+            PauseReason::GateFailed,
+            &[resolve],
         ),
         (
             Ending::Cancelled,
@@ -82,7 +87,7 @@ fn pf8_every_ending_has_its_reason_and_its_actions() {
 }
 
 #[test]
-fn o4_a_larger_budget_is_one_that_is_taken() {
+fn pf8_a_larger_budget_is_one_that_is_taken() {
     let most = limits::BUDGET_PATCH_MS.maximum.unwrap();
     let (_, actions) = paused(&Ending::BudgetExhausted { budget_ms: most - 1, is_overwhelmed: true });
     assert_eq!(

@@ -143,7 +143,7 @@ fn failed<'a>(
     let own =
         |blocker: &BlockerRef| !blocker.resolved && !is_machine_made(&next.objective_id, &blocker.blocker_id);
     let ending = match &failure.next {
-        _ if next.blocked_on.iter().any(own) => Ending::FailedAndBlocked { over_budget },
+        _ if next.blocked_on.iter().any(own) => Ending::FailedAndBlocked { over_budget, is_overwhelmed },
         _ if cancelled => Ending::Cancelled,
         AfterFailure::Block(Some(action)) => Ending::GateFailed { action: Some(action) },
         _ if over_budget => {

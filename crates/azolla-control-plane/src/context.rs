@@ -1,7 +1,7 @@
 //! What every worker is given, and what a tick returns.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ffi::OsString,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -312,6 +312,8 @@ pub struct Backoff {
     waits: Mutex<HashMap<String, (u32, Instant)>>,
     /// Claims with a heartbeat in the future: which one, and since when it stands still.
     watched: Mutex<HashMap<String, (u64, Timestamp, Instant)>>,
+    /// What this process made, or has looked at and lived.
+    known: Mutex<HashSet<String>>,
     /// When a worker that looks at its own pace last looked.
     looked: Mutex<HashMap<WorkerRole, Instant>>,
 }
@@ -361,10 +363,27 @@ impl Backoff {
         self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(role, Instant::now());
     }
 
+    /// Tells whether nobody can have died of a resource, so that it need not be claimed before it is looked at (W-7).
+    pub(crate) fn knows(&self, resource: &ResourceRef) -> bool {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&resource.resource_id)
+    }
+
+    /// Notes that this process made a resource, or has looked at it.
+    pub(crate) fn know(&self, resource: &ResourceRef) {
+        /// What others take on stays here; whatever is forgotten is claimed first, which is only slower.
+        const KNOWN_MAX: usize = 10_000;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(resource.resource_id.clone());
+    }
+
     /// Forgets a resource that moved.
     pub(crate) fn moved(&self, resource: &ResourceRef) {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
     }
 }
 

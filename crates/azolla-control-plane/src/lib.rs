@@ -1,6 +1,7 @@
 //! The Control Plane: what moves work along (PROTOCOL.md sections 6 and 7). No HTTP, no terminal and no provider here.
 
 mod asking;
+mod caught;
 pub mod checks;
 mod context;
 mod flow;

@@ -1,18 +1,13 @@
 //! The loop around the workers: a wake-up after every change, an interval as the fallback, an end in good order.
 
-use std::{
-    future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    task::Poll,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use azolla_protocol::WorkerRole;
 use azolla_substrate::{BoxFuture, SubstrateError};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use crate::{
+    caught::caught,
     context::{Tick, WorkerContext, WorkerError},
     workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, readiness, runner, scheduler},
 };
@@ -167,15 +162,6 @@ async fn one_round(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         Some(fault) if round != Tick::Advanced => Err(fault),
         _ => Ok(round),
     }
-}
-
-/// A panic of one worker is a fault of what it had: the others go on (W-3). It has been printed.
-async fn caught(mut tick: BoxFuture<'_, Result<Tick, WorkerError>>) -> Result<Tick, WorkerError> {
-    poll_fn(|context| {
-        let polled = catch_unwind(AssertUnwindSafe(|| tick.as_mut().poll(context)));
-        polled.unwrap_or_else(|_| Poll::Ready(Err(WorkerError::Broken("a worker panicked".to_owned()))))
-    })
-    .await
 }
 
 /// Faults that may be over at the next look. A worker backs off from a repository by itself.

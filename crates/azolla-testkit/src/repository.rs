@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    future::pending,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,24 +12,35 @@ use azolla_control_plane::repo::{
     TakeError, Taken, Worktree,
 };
 use azolla_substrate::BoxFuture;
+use tokio::sync::Notify;
 
 /// How the patch of a test begins that applies nowhere.
 pub const BROKEN_PATCH: &str = "BROKEN";
 
 /// One branch, no files.
 #[derive(Default)]
-pub struct MemoryRepository(Mutex<State>);
+pub struct MemoryRepository {
+    state: Mutex<State>,
+    hung: Notify,
+}
 
 #[derive(Default)]
 struct State {
     base: Option<String>,
     files: BTreeMap<String, Vec<u8>>,
-    faults: VecDeque<RepositoryError>,
+    troubles: VecDeque<Trouble>,
     conflicts: bool,
     publish: Option<Published>,
     branches: BTreeMap<String, String>,
     /// What was published under each name, the latest at the end.
     published: BTreeMap<String, Vec<(u64, String)>>,
+}
+
+/// What a look at the base meets.
+enum Trouble {
+    Fails(RepositoryError),
+    Hangs,
+    Panics,
 }
 
 impl MemoryRepository {
@@ -49,7 +61,26 @@ impl MemoryRepository {
 
     /// Makes the next looks at the base fail, one each.
     pub fn fail_next(&self, faults: impl IntoIterator<Item = RepositoryError>) {
-        self.state().faults.extend(faults);
+        self.state().troubles.extend(faults.into_iter().map(Trouble::Fails));
+    }
+
+    /// Makes the next look at the base never come back: whoever looks can only be ended.
+    pub fn hang_next(&self) {
+        self.state().troubles.push_back(Trouble::Hangs);
+    }
+
+    /// Dies while a look hangs: drops `work` there. None, unless it came to an end before that.
+    pub async fn died<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = self.hung.notified() => None,
+        }
+    }
+
+    /// Makes the next look at the base panic.
+    pub fn panic_next(&self) {
+        self.state().troubles.push_back(Trouble::Panics);
     }
 
     /// Makes publishing come out like this.
@@ -68,17 +99,22 @@ impl MemoryRepository {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Repository for MemoryRepository {
     fn base<'a>(&'a self, _branch: &'a str) -> BoxFuture<'a, Result<String, RepositoryError>> {
         Box::pin(async {
-            let mut state = self.state();
-            match state.faults.pop_front() {
-                Some(fault) => Err(fault),
-                None => Ok(state.base.clone().unwrap_or_else(|| Self::BASE.to_owned())),
+            let trouble = self.state().troubles.pop_front();
+            match trouble {
+                Some(Trouble::Fails(fault)) => Err(fault),
+                Some(Trouble::Hangs) => {
+                    self.hung.notify_one();
+                    pending().await
+                }
+                Some(Trouble::Panics) => panic!("a repository that a test makes panic"),
+                None => Ok(self.state().base.clone().unwrap_or_else(|| Self::BASE.to_owned())),
             }
         })
     }

@@ -5,14 +5,18 @@ mod manifest;
 mod patch;
 mod triage;
 
-use azolla_protocol::{Actor, DiazotrophType, ResourceRef, WorkOrderId};
+use azolla_protocol::{Actor, DiazotrophType, ResourceRef, WorkOrderId, WorkorderStatus};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredWorkorder, SubstrateError};
 
 use crate::{
+    caught::caught,
     context::{Tick, WorkerContext, WorkerError},
     flow::{Flow, TaskMgmtFlow},
     lease,
-    workers::CANDIDATES,
+    workers::{
+        CANDIDATES,
+        claimed::{self, Claimed},
+    },
 };
 
 /// Gates the oldest executed workorder that can be claimed.
@@ -60,10 +64,27 @@ async fn gate(
     resource: &ResourceRef,
     stored: StoredWorkorder,
 ) -> Result<Gated, WorkerError> {
+    // Somebody may have died of it (W-7). Once that is counted out, nothing is looked at any more.
+    let claim_first =
+        stored.claim_count < ctx.settings.claims_without_outcome_max && !ctx.backoff.knows(resource);
     match &ctx.flow {
+        Flow::Patch(flow) if claim_first => patch::gate_claimed(ctx, flow, resource, stored).await,
         Flow::Patch(flow) => patch::gate(ctx, flow, resource, stored).await,
+        Flow::TaskMgmt(flow) if claim_first => {
+            let subject = stored.workorder.objective_id.clone();
+            let work = Box::pin(evaluate_again(ctx, flow, stored));
+            Ok(match claimed::commit(ctx, resource, Actor::Gate, &subject, work).await? {
+                Claimed::Moved | Claimed::Stays | Claimed::Full => Gated::Moved,
+                Claimed::Held => Gated::Held,
+                Claimed::Failed(error) => {
+                    ctx.show(&subject, format!("waiting: {error}"), None);
+                    Gated::Failed
+                }
+                Claimed::Stopping => Gated::Stopping,
+            })
+        }
         // Nothing to look at but what is stored: load, then claim, commit and release in one transaction.
-        Flow::TaskMgmt(flow) => match evaluate(ctx, flow, stored).await {
+        Flow::TaskMgmt(flow) => match caught(Box::pin(evaluate(ctx, flow, stored))).await {
             Ok(commit) => {
                 let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
                 judged(ctx, resource, ctx.substrate.commit(commit).await).await
@@ -72,6 +93,26 @@ async fn gate(
             Err(error) => Err(error),
         },
     }
+}
+
+/// The same under a claim: eligibility is read again (C-1).
+async fn evaluate_again(
+    ctx: &WorkerContext,
+    flow: &TaskMgmtFlow,
+    stored: StoredWorkorder,
+) -> Result<Option<Commit>, WorkerError> {
+    match is_ungated(ctx, &stored.workorder.work_order_id).await? {
+        true => evaluate(ctx, flow, stored).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Tells whether a workorder still waits for its gate.
+async fn is_ungated(ctx: &WorkerContext, id: &WorkOrderId) -> Result<bool, SubstrateError> {
+    let stored = ctx.read().workorder(id).await?;
+    Ok(stored.is_some_and(|stored| {
+        stored.workorder.status == WorkorderStatus::Executed && stored.stream_slot.is_some()
+    }))
 }
 
 async fn evaluate(

@@ -3,6 +3,7 @@
 use crate::{context::RepositoryFile, flow::PatchFlow, repo::RepositoryError};
 
 pub mod capture_readiness;
+mod claimed;
 pub mod deadline_monitor;
 pub mod gate;
 pub mod manifest_scheduler;

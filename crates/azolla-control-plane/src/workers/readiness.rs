@@ -1,6 +1,6 @@
 //! Readiness Worker: every entry of a ticket into TODO gets one TICKET_READY (PROTOCOL.md 6, W-1). No claim.
 
-use azolla_protocol::{Actor, Event, EventId, EventType, Timestamp, Validated};
+use azolla_protocol::{Actor, Event, EventId, EventType, ResourceRef, Timestamp, Validated};
 use azolla_substrate::{Commit, StoredObjective, Write};
 
 use crate::{
@@ -16,9 +16,13 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             // An id that came by import and is too long to have events; nothing that we make is.
             continue;
         };
+        let resource = ResourceRef::from(&event_id);
         let write = ticket_ready(ctx, &stored, event_id, ctx.read().now().await?)?;
         match ctx.substrate.commit(Commit::new(ctx.commit_id(), Actor::Readiness).with(write)).await {
-            Ok(_) => tick = Tick::Advanced,
+            Ok(_) => {
+                ctx.backoff.know(&resource);
+                tick = Tick::Advanced;
+            }
             // Another Readiness was first: the unique key held (W-1).
             Err(error) if error.is_refused_by("W-1") => {}
             Err(error) => return Err(error.into()),

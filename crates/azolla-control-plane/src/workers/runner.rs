@@ -21,6 +21,7 @@ use self::{
     meter::Meter,
 };
 use crate::{
+    caught::caught,
     context::{Tick, WorkerContext, WorkerError, between},
     flow::Flow,
     generation::{self, Asking, GRACE, Work, Worked, Yield},
@@ -67,7 +68,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         let again = ctx.read().workorder(&stored.workorder.work_order_id).await?;
         match again {
             Some(again) if again.workorder.status == WorkorderStatus::Created => {
-                return match run(ctx, &claim, again).await {
+                return match caught(Box::pin(run(ctx, &claim, again))).await {
                     Err(error) if error.is_of_one_resource() => {
                         give_up_for_now(ctx, &claim, &stored.workorder.objective_id, &error).await
                     }
@@ -337,7 +338,10 @@ async fn finish(
         commit = commit.with(Write::RecordUsage(Validated::new(usage)?));
     }
     match lease::commit(ctx, claim, commit).await {
-        Ok(_) => ctx.backoff.moved(&claim.grant.fence.resource),
+        Ok(_) => {
+            ctx.backoff.moved(&claim.grant.fence.resource);
+            ctx.backoff.know(&claim.grant.fence.resource);
+        }
         // Taken over, or nobody can say: whoever claims it next finds out (PF-6e, C-9).
         Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
             return Ok(Tick::Advanced);

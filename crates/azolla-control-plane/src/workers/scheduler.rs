@@ -12,10 +12,14 @@ use azolla_protocol::{Actor, EventType, ProcessedReason, ResourceRef};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredEvent, StreamRoom, SubstrateError, Write};
 
 use crate::{
+    caught::caught,
     context::{Tick, WorkerContext, WorkerError},
     flow::Flow,
     lease,
-    workers::CANDIDATES,
+    workers::{
+        CANDIDATES,
+        claimed::{self, Claimed},
+    },
 };
 
 /// Schedules the oldest event that can move.
@@ -43,42 +47,74 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             tick = tick.or_wait(wait);
             continue;
         }
-        let Some(evaluated) = ctx.unless_stopping(evaluate(ctx, &event)).await else { return Ok(Tick::Idle) };
-        let commit = match evaluated {
-            Ok(Some(commit)) => commit.claiming(resource.clone(), ctx.owner_id.clone()),
-            Ok(None) => continue,
-            Err(error) if error.is_of_one_resource() => {
-                tick = tick.or_wait(give_up_for_now(ctx, &event, &error).await?);
-                continue;
+        let is_poison = event.claim_count >= ctx.settings.claims_without_outcome_max;
+        let claimed = match ctx.flow.subject(&event.event.resource_id) {
+            Some(subject) if !is_poison && !ctx.backoff.knows(&resource) => {
+                let work = Box::pin(evaluate_again(ctx, &event));
+                claimed::commit(ctx, &resource, Actor::Scheduler, &subject, work).await?
             }
-            Err(error) => return Err(error),
+            _ => at_once(ctx, &resource, &event).await?,
         };
-        // One transaction: claim, artifacts, transition, event, release (C-1, C-4, C-5).
-        match ctx.substrate.commit(commit).await {
-            Ok(CommitOutcome::Done) => {
-                ctx.backoff.moved(&resource);
-                return Ok(Tick::Advanced);
-            }
+        match claimed {
+            Claimed::Moved => return Ok(Tick::Advanced),
+            Claimed::Stays => {}
+            // Somebody else was faster, or took the last place.
+            Claimed::Full => return Ok(tick),
             // C-8: on to the next candidate.
-            Ok(CommitOutcome::Held) => {
+            Claimed::Held => {
                 if let Some(left) = ctx.held_for(&resource, None).await? {
                     tick = tick.or_wait(left);
                 }
             }
-            // Somebody else was faster, or took the last place.
-            Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit) => return Ok(tick),
-            // What it was built on has changed since: look again.
-            Err(SubstrateError::Changed { .. }) => return Ok(Tick::Advanced),
-            Err(error) => {
-                let error = WorkerError::from(error);
-                if !error.is_of_one_resource() {
-                    return Err(error);
-                }
-                tick = tick.or_wait(give_up_for_now(ctx, &event, &error).await?);
-            }
+            Claimed::Failed(error) => tick = tick.or_wait(back_off(ctx, &resource, &event, &error)),
+            Claimed::Stopping => return Ok(Tick::Idle),
         }
     }
     Ok(tick)
+}
+
+/// One transaction: claim, artifacts, transition, event, release (C-1, C-4, C-5).
+async fn at_once(
+    ctx: &WorkerContext,
+    resource: &ResourceRef,
+    event: &StoredEvent,
+) -> Result<Claimed, WorkerError> {
+    let evaluated = ctx.unless_stopping(caught(Box::pin(evaluate(ctx, event)))).await;
+    let committed = match evaluated {
+        None => return Ok(Claimed::Stopping),
+        Some(Ok(None)) => return Ok(Claimed::Stays),
+        Some(Ok(Some(commit))) => {
+            let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
+            ctx.substrate.commit(commit).await.map_err(WorkerError::from)
+        }
+        Some(Err(error)) => Err(error),
+    };
+    match committed {
+        Ok(CommitOutcome::Done) => {
+            ctx.backoff.moved(resource);
+            Ok(Claimed::Moved)
+        }
+        Ok(CommitOutcome::Held) => Ok(Claimed::Held),
+        Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit) => Ok(Claimed::Full),
+        // What it was built on has changed since: look again.
+        Err(WorkerError::Store(SubstrateError::Changed { .. })) => Ok(Claimed::Moved),
+        Err(error) if error.is_of_one_resource() => {
+            // A fault that may pass: the event's claim is counted as one without an outcome (W-7).
+            if let Some(claim) = lease::acquire(ctx, resource, Actor::Scheduler).await? {
+                lease::release(ctx, &claim, Release::Failed).await?;
+            }
+            Ok(Claimed::Failed(error))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The same under a claim: eligibility is read again (C-1).
+async fn evaluate_again(ctx: &WorkerContext, event: &StoredEvent) -> Result<Option<Commit>, WorkerError> {
+    match ctx.read().event(&event.event.event_id).await? {
+        Some(again) if !again.event.processed => evaluate(ctx, event).await,
+        _ => Ok(None),
+    }
 }
 
 /// Tells whether the work stream and the operator's desk have room for what is scheduled here.
@@ -97,21 +133,18 @@ pub(crate) fn room(ctx: &WorkerContext) -> StreamRoom {
     }
 }
 
-/// A fault that may pass: the event's claim is counted as one without an outcome (W-7), and it waits a little.
-pub(super) async fn give_up_for_now(
+/// Lets an event that failed in passing wait a little, and says so.
+fn back_off(
     ctx: &WorkerContext,
+    resource: &ResourceRef,
     event: &StoredEvent,
     error: &WorkerError,
-) -> Result<Duration, WorkerError> {
-    let resource = ResourceRef::from(&event.event.event_id);
-    if let Some(claim) = lease::acquire(ctx, &resource, Actor::Scheduler).await? {
-        lease::release(ctx, &claim, Release::Failed).await?;
-    }
-    let wait = ctx.backoff.failed(&resource);
+) -> Duration {
+    let wait = ctx.backoff.failed(resource);
     if let Some(id) = ctx.flow.subject(&event.event.resource_id) {
         ctx.show(&id, format!("waiting: {error}"), Some(wait));
     }
-    Ok(wait)
+    wait
 }
 
 /// What one event comes to: what to commit. None if the event stays as it is.

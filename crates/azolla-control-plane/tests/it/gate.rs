@@ -325,6 +325,51 @@ async fn w7_a_workorder_that_kills_its_gate_fails() {
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
 }
 
+/// W-7: a process that dies in a gate without checks leaves a count behind, though that gate claims with its commit.
+#[tokio::test]
+async fn w7_a_death_in_a_gate_without_checks_is_counted() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    for death in 0..3 {
+        world.as_another_owner();
+        world.repository.hang_next();
+        assert_eq!(world.repository.died(world.gate()).await, None, "death {death}");
+        world.store.advance(LEASE_MS).await;
+    }
+    world.as_another_owner();
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let run = run(&world, &id, 1).await;
+    assert_eq!(run.gate_result, GateResult::Fail);
+    assert_eq!(run.gate_reason, "3 gate runs ended without a result");
+}
+
+/// C-6: a workorder that another process executed is gated, its branch published.
+#[tokio::test]
+async fn c6_a_workorder_that_another_process_executed_is_gated() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.as_another_owner();
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Pass);
+    assert!(world.repository.published(&format!("azolla/{id}")).is_some());
+}
+
+/// W-7: a workorder that makes its gate panic is counted and waits, whether this process executed it or another.
+#[tokio::test]
+async fn w7_a_panic_of_a_gate_is_counted() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    for panics in 1..=2 {
+        world.repository.panic_next();
+        assert!(matches!(world.gate().await, Tick::Waiting(_)));
+        let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read");
+        assert_eq!(stored.expect("it is there").claim_count, panics);
+        world.as_another_owner();
+    }
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Pass);
+}
+
 /// W-7: a repository that stays away is counted by the gate too, and in the end is a FAIL.
 #[tokio::test]
 async fn w7_a_repository_that_stays_away_is_a_fail_in_the_end() {

@@ -5,10 +5,11 @@ use std::{sync::Arc, time::Duration};
 use azolla_control_plane::{
     WorkerContext, WorkerError,
     poll::{self, Until},
+    spending::{Ledger, RunAccount},
 };
-use azolla_protocol::{ObjectiveId, ObjectiveStatus};
+use azolla_protocol::{Allowance, ObjectiveId, ObjectiveStatus, Wait, Withheld};
 use azolla_substrate::SubstrateError;
-use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, TaskWorld, World};
+use azolla_testkit::{Answer, Backend, ScriptedDiazotroph, TaskWorld, World, world::NoCaps};
 use tokio::{sync::watch, time::timeout};
 
 use crate::runner::workorder;
@@ -173,6 +174,23 @@ async fn w3_a_run_until_idle_ends_with_the_fault_once_all_else_is_done() {
     assert_eq!(stored.objective.status, ObjectiveStatus::Done);
 }
 
+/// An account that the Scheduler cannot look at before it looks at an event.
+struct PanickingLedger;
+
+impl Ledger for PanickingLedger {
+    fn waits(&self, _provider: &str) -> Option<Wait> {
+        panic!("a ledger that a test makes panic")
+    }
+
+    fn begin(&self, run: &RunAccount) -> Result<Box<dyn Allowance>, Withheld> {
+        NoCaps.begin(run)
+    }
+
+    fn end(&self, _run: &RunAccount, _consumed_ms: u64) {}
+
+    fn hold(&self, _provider: &str, _wait: &Wait) {}
+}
+
 /// W-3: a panic of one worker is a fault like any other: the others go on, and it is told.
 #[tokio::test]
 async fn w3_a_panic_of_one_worker_stops_nothing_else() {
@@ -180,7 +198,7 @@ async fn w3_a_panic_of_one_worker_stops_nothing_else() {
     let executed = world.executed().await;
     world.approved().await;
     let World { mut ctx, store, stop, .. } = world;
-    ctx.watcher = Arc::new(|activity| assert_ne!(activity.step, "reading the repository"));
+    ctx.ledger = Arc::new(PanickingLedger);
     let ended = run(ctx, Until::Idle, &stop).await;
     assert!(matches!(&ended, Err(WorkerError::Broken(what)) if what == "a worker panicked"), "{ended:?}");
     let stored = store.read().objective(&executed).await.expect("a read").expect("it");

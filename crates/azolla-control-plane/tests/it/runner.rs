@@ -438,3 +438,20 @@ async fn b3_a_provider_that_tells_absurd_numbers_loses_no_result() {
     let usage = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
     assert_eq!(usage[0].cost_microusd, Some(1_000_000_000_000));
 }
+
+/// W-7: a run that panics is counted and its claim given back at once; in the end it is a bundle like any other failure.
+#[tokio::test]
+async fn w7_b3_a_run_that_panics_is_counted_and_ends_in_a_bundle() {
+    let panics = || Answer::By(|_| panic!("a diazotroph that a test makes panic"));
+    let mut world =
+        World::with(Backend::Sqlite, ScriptedDiazotroph::new([panics(), panics(), panics()])).await;
+    let id = world.scheduled().await;
+    for panics in 1..=3 {
+        assert!(matches!(world.runner().await, Tick::Waiting(_)));
+        let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read");
+        assert_eq!(stored.expect("it is there").claim_count, panics);
+        world.as_another_owner();
+    }
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::GenerationFailed);
+}

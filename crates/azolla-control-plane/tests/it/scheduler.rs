@@ -5,8 +5,12 @@ use azolla_protocol::{
     Actor, BlockerKind, Event, EventId, EventType, ObjectiveId, ObjectiveStatus, PauseReason,
     ProcessedReason, ResourceRef, SnapshotId, WorkOrderId, WorkorderStatus,
 };
-use azolla_substrate::{StreamRoom, Write};
-use azolla_testkit::{Backend, MemoryRepository, World, cycle::valid, store::azolla_id};
+use azolla_substrate::{JournalCursor, StreamRoom, Write};
+use azolla_testkit::{
+    Backend, MemoryRepository, World,
+    cycle::{LEASE_MS, valid},
+    store::azolla_id,
+};
 
 fn first_event(id: &ObjectiveId) -> EventId {
     EventId::for_entry(id, 1).expect("a short id")
@@ -14,6 +18,10 @@ fn first_event(id: &ObjectiveId) -> EventId {
 
 async fn reason(world: &World, event: &EventId) -> Option<ProcessedReason> {
     world.store.read().event(event).await.expect("a read").expect("the event").event.processed_reason
+}
+
+async fn journal(world: &World) -> usize {
+    world.store.read().journal_after(JournalCursor::default(), 1_000).await.expect("a read").len()
 }
 
 /// PF-1: the oldest event first, one at a time.
@@ -293,4 +301,66 @@ async fn w7_a5_a_snapshot_that_cannot_be_written_starves_nobody() {
     world.repository.move_base(MemoryRepository::BASE, false);
     let second = world.scheduled().await;
     assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::InProgress);
+}
+
+/// W-7: a process that dies while it looks at an event leaves a count behind, though the Scheduler claims with its commit:
+/// the next one finds an event that it has not made, and claims it first.
+#[tokio::test]
+async fn w7_a_death_while_looking_at_an_event_is_counted() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    for death in 0..3 {
+        world.as_another_owner();
+        world.repository.hang_next();
+        assert_eq!(world.repository.died(world.scheduler()).await, None, "death {death}");
+        world.store.advance(LEASE_MS).await;
+    }
+    world.as_another_owner();
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked);
+    let reason_given = objective.blocked_reason.expect("it says why");
+    assert!(reason_given.starts_with("scheduling failed 3 times in a row"), "{reason_given}");
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Blocked));
+}
+
+/// C-6: an event that another process left is scheduled as if that one had not begun.
+#[tokio::test]
+async fn c6_an_event_that_another_process_left_is_scheduled() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.as_another_owner();
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Scheduled));
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::InProgress);
+}
+
+/// S-o: an event that waits for its objective is claimed once, by a process that has not made it, and not at every look.
+#[tokio::test]
+async fn so_a_waiting_event_is_not_claimed_at_every_look() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.operator().archive(&id).await.expect("archived");
+    world.as_another_owner();
+    assert_eq!(world.scheduler().await, Tick::Idle);
+    let before = journal(&world).await;
+    assert_eq!(world.scheduler().await, Tick::Idle);
+    assert_eq!(journal(&world).await, before);
+}
+
+/// W-3, W-7: an event that makes the Scheduler panic is counted and waits; the one behind it is scheduled.
+#[tokio::test]
+async fn w3_w7_a_panic_over_one_event_starves_nobody() {
+    let world = World::new(Backend::Sqlite).await;
+    let (first, second) = (world.approved().await, world.approved().await);
+    world.readiness().await;
+    world.repository.panic_next();
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&first).await.objective.status, ObjectiveStatus::Todo);
+    assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::InProgress);
+    let event = world.store.read().event(&first_event(&first)).await.expect("a read").expect("it is there");
+    assert_eq!(event.claim_count, 1);
 }

@@ -5,13 +5,14 @@ mod outcome;
 
 use azolla_exchange_membrane::gates::patch::{self, AfterFailure, ChecksRefused, Failure, Verdict};
 use azolla_protocol::{
-    Actor, GateResult, ObjectiveStatus, OutputBundle, ResourceRef, RunnerStatus, WorkorderStatus,
+    Actor, GateResult, ObjectiveId, ObjectiveStatus, OutputBundle, ResourceRef, RunnerStatus,
 };
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredObjective, StoredWorkorder, SubstrateError};
 
 use self::evidence::Evidence;
-use super::{Gated, count_failure, judged};
+use super::{Gated, count_failure, is_ungated, judged};
 use crate::{
+    caught::caught,
     checks::Check,
     context::{RepositoryFile, WorkerContext, WorkerError},
     flow::PatchFlow,
@@ -47,7 +48,8 @@ pub(super) async fn gate(
     resource: &ResourceRef,
     stored: StoredWorkorder,
 ) -> Result<Gated, WorkerError> {
-    let (case, route) = match ctx.unless_stopping(without_claim(ctx, flow, resource, stored)).await {
+    let short = caught(Box::pin(without_claim(ctx, flow, resource, stored)));
+    let (case, route) = match ctx.unless_stopping(short).await {
         None => return Ok(Gated::Stopping),
         Some(Ok(Short::Committed(case, passes, outcome))) => {
             let is_recorded = matches!(outcome, Ok(CommitOutcome::Done));
@@ -62,8 +64,42 @@ pub(super) async fn gate(
         Some(Err(error)) => return Err(error),
     };
     let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
-    let mut case = *case;
-    match under_claim(ctx, &claim, &mut case, route).await {
+    gate_under(ctx, &claim, *case, route).await
+}
+
+/// Gates one that this process has not made itself: claimed before it is looked at (W-7).
+pub(super) async fn gate_claimed(
+    ctx: &WorkerContext,
+    flow: &PatchFlow,
+    resource: &ResourceRef,
+    stored: StoredWorkorder,
+) -> Result<Gated, WorkerError> {
+    let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
+    let objective_id = stored.workorder.objective_id.clone();
+    let work = async {
+        let case = load(ctx, flow, stored).await?;
+        let route = route(ctx, &case).await?;
+        Ok((case, route))
+    };
+    let (release, gated) = match lease::hold(ctx, &claim, &objective_id, caught(Box::pin(work))).await {
+        Held::Done(Ok((case, route))) => return gate_under(ctx, &claim, case, route).await,
+        Held::Done(Err(error)) => return give_up_for_now(ctx, &claim, &objective_id, error).await,
+        Held::Cancelled => (Release::Unused, Gated::Moved),
+        Held::Stopping => (Release::Unused, Gated::Stopping),
+        Held::Lost => return Ok(Gated::Moved),
+    };
+    lease::release(ctx, &claim, release).await?;
+    Ok(gated)
+}
+
+/// Gates one under a claim, and settles its branch.
+async fn gate_under(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    mut case: Case<'_>,
+    route: Route,
+) -> Result<Gated, WorkerError> {
+    match under_claim(ctx, claim, &mut case, route).await {
         Ok(None) => Ok(Gated::Moved),
         otherwise => {
             let settled = settle(ctx, &case).await;
@@ -102,7 +138,7 @@ async fn without_claim<'a>(
     Ok(Short::Committed(Box::new(case), passes, outcome))
 }
 
-/// The checks take long: they run under a claim that is held meanwhile. None is a PASS that is recorded.
+/// What takes long, or may end in a death, happens under a claim that is held meanwhile. None is a PASS that is recorded.
 async fn under_claim(
     ctx: &WorkerContext,
     claim: &Claim,
@@ -110,7 +146,7 @@ async fn under_claim(
     route: Route,
 ) -> Result<Option<Gated>, WorkerError> {
     // C-1: eligibility is read again under the claim.
-    if !is_ungated(ctx.read().workorder(&case.stored.workorder.work_order_id).await?.as_ref()) {
+    if !is_ungated(ctx, &case.stored.workorder.work_order_id).await? {
         lease::release(ctx, claim, Release::Unused).await?;
         return Ok(Some(Gated::Moved));
     }
@@ -122,9 +158,12 @@ async fn under_claim(
         let conclusion = conclude(ctx, case, &found).await?;
         Ok((found, conclusion))
     };
+    let work = caught(Box::pin(work));
     let (found, mut conclusion) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
         Held::Done(Ok(done)) => done,
-        Held::Done(Err(error)) => return give_up_for_now(ctx, claim, case, error).await.map(Some),
+        Held::Done(Err(error)) => {
+            return give_up_for_now(ctx, claim, &case.attempt.objective_id, error).await.map(Some);
+        }
         // The checks were ended; the next look finds the request and writes the FAIL (S-m).
         Held::Cancelled => {
             lease::release(ctx, claim, Release::Unused).await?;
@@ -141,14 +180,18 @@ async fn under_claim(
             // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
             Err(SubstrateError::Changed { .. }) => match conclude(ctx, case, &found).await {
                 Ok(again) => conclusion = again,
-                Err(error) => return give_up_for_now(ctx, claim, case, error).await.map(Some),
+                Err(error) => {
+                    return give_up_for_now(ctx, claim, &case.attempt.objective_id, error).await.map(Some);
+                }
             },
             Ok(_) if conclusion.passes => return Ok(None),
             // A FAIL, or taken over, or nobody can say: whoever looks next finds out (C-9).
             Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
                 return Ok(Some(Gated::Moved));
             }
-            Err(error) => return give_up_for_now(ctx, claim, case, error.into()).await.map(Some),
+            Err(error) => {
+                return give_up_for_now(ctx, claim, &case.attempt.objective_id, error.into()).await.map(Some);
+            }
         }
     }
 }
@@ -157,14 +200,14 @@ async fn under_claim(
 async fn give_up_for_now(
     ctx: &WorkerContext,
     claim: &Claim,
-    case: &Case<'_>,
+    objective_id: &ObjectiveId,
     error: WorkerError,
 ) -> Result<Gated, WorkerError> {
     if !error.is_of_one_resource() {
         return Err(error);
     }
     lease::release(ctx, claim, Release::Failed).await?;
-    ctx.show(&case.attempt.objective_id, format!("waiting: {error}"), None);
+    ctx.show(objective_id, format!("waiting: {error}"), None);
     Ok(Gated::Failed)
 }
 
@@ -329,12 +372,6 @@ fn is_under_way(case: &Case<'_>, objective: &StoredObjective) -> bool {
 
 fn commit_of(bundle: &OutputBundle) -> Option<&str> {
     bundle.metadata.more.get("commit_sha").and_then(|sha| sha.as_str())
-}
-
-fn is_ungated(stored: Option<&StoredWorkorder>) -> bool {
-    stored.is_some_and(|stored| {
-        stored.workorder.status == WorkorderStatus::Executed && stored.stream_slot.is_some()
-    })
 }
 
 fn is_cancelled(objective: &StoredObjective) -> bool {

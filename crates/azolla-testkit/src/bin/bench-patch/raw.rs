@@ -4,10 +4,6 @@ use std::{path::Path, time::Instant};
 
 use rusqlite::Connection;
 
-/// What a commit of a cycle writes on average, in pages: counted by the frames of the log between two syncs, 60 to 75 for
-/// the five.
-pub(crate) const PAGES: usize = 13;
-
 /// A file with as many tables of one row after the other as a commit writes pages.
 pub(crate) struct Raw {
     connection: Connection,

@@ -33,23 +33,25 @@ const DIFF: &str = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 
 /// thirty seconds each, so they go side by side.
 #[test]
 fn c6_b3_w5_a_killed_run_is_finished_by_the_next_one() {
+    // With what is stored when it is killed: workorders, bundles, run records, pause_states.
     let points = [
-        ("scheduling", Point::Git("fetch")),
-        ("generation", Point::Worker),
-        ("applying", Point::Git("apply")),
-        ("before the bundle commit", Point::Git("diff-tree")),
-        ("after the bundle commit", Point::Git("update-ref")),
-        ("gating", Point::Check),
+        ("scheduling", Point::Git("fetch"), [0, 0, 0, 0]),
+        ("generation", Point::Worker, [1, 0, 0, 0]),
+        ("applying", Point::Git("apply"), [1, 0, 0, 0]),
+        ("before the bundle commit", Point::Git("diff-tree"), [1, 0, 0, 0]),
+        ("after the bundle commit", Point::Git("update-ref"), [1, 1, 0, 0]),
+        ("gating", Point::Check, [1, 1, 0, 0]),
     ];
     std::thread::scope(|scope| {
-        let runs = points.map(|(name, point)| (name, scope.spawn(move || killed_at(name, point))));
+        let runs =
+            points.map(|(name, point, left)| (name, scope.spawn(move || killed_at(name, point, left))));
         for (name, run) in runs {
             assert!(run.join().is_ok(), "killed at {name}");
         }
     });
 }
 
-fn killed_at(name: &str, point: Point) {
+fn killed_at(name: &str, point: Point, left: [usize; 4]) {
     let world = World::new();
     let trap = Trap::new(&world);
     let app = world.repository("app");
@@ -78,20 +80,23 @@ fn killed_at(name: &str, point: Point) {
     first.wait().unwrap();
     // A worker and a check have died with the run; git, which is ours, would have ended by itself.
     let _ = kill_process(stuck, Signal::KILL);
+    assert_eq!(stored(&world), left, "{name}: what the kill left");
 
     let second = world.azolla(&["run", "--until-idle"]);
     assert_eq!(second.code, 0, "{name}: {}{}", second.stdout, second.stderr);
-    let exported = world.azolla(&["export", "--azolla", "az-app"]).ok();
-    let count =
-        |kind: &str| exported.lines().filter(|line| line.contains(&format!("\"kind\":\"{kind}\""))).count();
-    assert_eq!(
-        ["workorder", "output_bundle", "run_record", "pause_state"].map(count),
-        [1, 1, 1, 1],
-        "{name}: {exported}"
-    );
+    assert_eq!(stored(&world), [1, 1, 1, 1], "{name}");
     assert_eq!(world.azolla(&["verify", "--azolla", "az-app"]).ok(), "Everything holds.\n", "{name}");
     assert_eq!(git(&app, &["show", &format!("azolla/{id}:a.txt")]), "one\ntwo\n", "{name}");
     assert_eq!(git(&app, &["status", "--porcelain"]), "", "{name}");
+}
+
+/// Counts the workorders, bundles, run records and pause_states.
+fn stored(world: &World) -> [usize; 4] {
+    let exported = world.azolla(&["export", "--azolla", "az-app"]).ok();
+    ["workorder", "output_bundle", "run_record", "pause_state"].map(|kind| {
+        let kind = format!("\"kind\":\"{kind}\"");
+        exported.lines().filter(|line| line.contains(&kind)).count()
+    })
 }
 
 /// Starts a run that stops at `point`.

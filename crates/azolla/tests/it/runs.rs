@@ -36,12 +36,17 @@ fn review(world: &World, id: &str) -> Value {
 
 #[test]
 fn g2_a_session_from_init_to_confirm_leaves_one_branch_and_nothing_else() {
-    let world = World::with_worker(TWO_FILES);
-    let app = world.path("app");
+    let world = World::new();
+    let app = world.repository("app");
+    fs::write(app.join("a.txt"), "put aside\n").unwrap();
+    git(&app, &["stash"]);
     fs::write(app.join("a.txt"), "dirty\n").unwrap();
     fs::write(app.join("untracked"), "x\n").unwrap();
     git(&app, &["status"]);
     let before = fingerprint(&app);
+    let worker = format!("sh {}", world.script("worker.sh", TWO_FILES).display());
+    world.azolla_in(&app, &["init", "--provider-command", &worker]).ok();
+    assert_eq!(fingerprint(&app), before, "by init");
     let id = world.approved("Add a line");
     let ran = world.azolla(&["run", "--until-idle"]);
     assert!(ran.stderr.contains("the worker is running"), "{}", ran.stderr);
@@ -59,6 +64,46 @@ fn g2_a_session_from_init_to_confirm_leaves_one_branch_and_nothing_else() {
     assert!(refused.contains("confirmed"), "{refused}");
     assert_eq!(world.azolla(&["verify", "--azolla", "az-app"]).ok(), "Everything holds.\n");
     assert!(world.azolla(&["explain", run]).ok().contains("PASS"));
+}
+
+/// A repository without a working tree is as good: the result is a branch there.
+#[test]
+fn g2_a_bare_repository_gets_its_branch() {
+    let world = World::new();
+    let origin = world.repository("origin");
+    git(&world.path(""), &["clone", "--quiet", "--bare", origin.to_str().unwrap(), "app"]);
+    let app = world.path("app");
+    let before = (fs::read(app.join("config")).unwrap(), fs::read(app.join("HEAD")).unwrap());
+    let worker = format!("sh {}", world.script("worker.sh", TWO_FILES).display());
+    world.azolla_in(&app, &["init", "--provider-command", &worker]).ok();
+    let id = world.approved("Add a line");
+    assert!(world.azolla(&["run", "--until-idle"]).ok().starts_with("passed: Add a line\n"));
+    let refs = git(&app, &["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(refs, format!("refs/heads/azolla/{id}\nrefs/heads/main\n"));
+    assert_eq!(git(&app, &["show", &format!("azolla/{id}:a.txt")]), "one\ntwo\n");
+    assert_eq!((fs::read(app.join("config")).unwrap(), fs::read(app.join("HEAD")).unwrap()), before);
+}
+
+/// A repository without a commit is taken, and the operator is told what is missing; with that, the work goes on.
+#[test]
+fn a_repository_without_a_commit_says_what_to_do() {
+    let world = World::new();
+    let app = world.path("app");
+    fs::create_dir(&app).unwrap();
+    git(&app, &["init", "--quiet", "--initial-branch=main"]);
+    let worker = format!("sh {}", world.script("worker.sh", TWO_FILES).display());
+    world.azolla_in(&app, &["init", "--provider-command", &worker]).ok();
+    let id = world.approved("Add a line");
+    let ran = world.azolla(&["run", "--until-idle"]);
+    assert_eq!(ran.code, 4, "{}{}", ran.stdout, ran.stderr);
+    let next =
+        format!("Make one on main: git commit --allow-empty -m begin; then: azolla objective retry {id}");
+    assert_eq!(ran.stdout, format!("blocked: Add a line\n  {next}\n"));
+    let shown = world.azolla(&["objective", "show", &id]).ok();
+    assert!(shown.contains("has no commit yet") && shown.ends_with(&format!("Next\n  {next}\n")), "{shown}");
+    world.commit(&app);
+    world.azolla(&["objective", "retry", &id]).ok();
+    assert!(world.azolla(&["run", "--until-idle"]).ok().starts_with("passed: Add a line\n"));
 }
 
 #[test]

@@ -125,8 +125,9 @@ async fn schedule(
     }
     let commit = match flow.repository.base(base_branch).await {
         Err(RepositoryError::Unusable { what, action }) => {
+            // Beside the reason: in the action it would be in the middle of what is to be typed.
             let elsewhere = format!("azolla objective edit {} --base BRANCH", objective.objective_id);
-            let action = format!("{action} (to start from another branch: {elsewhere})");
+            let what = format!("{what} (to start from another branch: {elsewhere})");
             return Err(RepositoryError::Unusable { what, action }.into());
         }
         commit => commit?,

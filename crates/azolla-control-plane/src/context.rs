@@ -363,7 +363,7 @@ impl Backoff {
         self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(role, Instant::now());
     }
 
-    /// Tells whether nobody can have died of a resource, so that it need not be claimed before it is looked at (W-7).
+    /// Tells whether this process made a resource or has looked at it: who was before it has not died of that (W-7).
     pub(crate) fn knows(&self, resource: &ResourceRef) -> bool {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).contains(&resource.resource_id)
     }

@@ -69,12 +69,17 @@ impl MemoryRepository {
         self.state().troubles.push_back(Trouble::Hangs);
     }
 
+    /// Returns once a look hangs.
+    pub async fn hung(&self) {
+        self.hung.notified().await;
+    }
+
     /// Dies while a look hangs: drops `work` there. None, unless it came to an end before that.
     pub async fn died<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
             done = work => Some(done),
-            () = self.hung.notified() => None,
+            () = self.hung() => None,
         }
     }
 

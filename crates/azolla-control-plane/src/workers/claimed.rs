@@ -1,5 +1,5 @@
 //! Work that is claimed before it is looked at. Scheduler and Gate claim with their commit, which leaves no trace of who died
-//! while looking; so what this process has not made itself, and may have outlived others, is claimed first (W-7).
+//! while looking; so what this process has not made itself, or what failed before, is claimed first (W-7).
 
 use azolla_protocol::{Actor, ObjectiveId, ResourceRef};
 use azolla_substrate::{BoxFuture, Commit, CommitOutcome, Release, SubstrateError};
@@ -7,7 +7,7 @@ use azolla_substrate::{BoxFuture, Commit, CommitOutcome, Release, SubstrateError
 use crate::{
     caught::caught,
     context::{WorkerContext, WorkerError},
-    lease::{self, Held},
+    lease::{self, Claim, Held},
 };
 
 /// What became of it.
@@ -35,7 +35,7 @@ pub(super) async fn commit(
     work: BoxFuture<'_, Result<Option<Commit>, WorkerError>>,
 ) -> Result<Claimed, WorkerError> {
     let Some(claim) = lease::acquire(ctx, resource, actor).await? else { return Ok(Claimed::Held) };
-    let (release, claimed) = match lease::hold(ctx, &claim, subject, caught(work)).await {
+    let claimed = match lease::hold(ctx, &claim, subject, caught(work)).await {
         Held::Done(Ok(Some(commit))) => match lease::commit(ctx, &claim, commit).await {
             Ok(CommitOutcome::Done) => {
                 ctx.backoff.moved(resource);
@@ -46,25 +46,33 @@ pub(super) async fn commit(
                 return Ok(Claimed::Moved);
             }
             Ok(CommitOutcome::Held) => return Ok(Claimed::Held),
-            Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit) => (Release::Unused, Claimed::Full),
-            Err(SubstrateError::Changed { .. }) => (Release::Unused, Claimed::Moved),
-            Err(error) => failed(error.into())?,
+            Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit) => Claimed::Full,
+            Err(SubstrateError::Changed { .. }) => Claimed::Moved,
+            Err(error) => return failed(ctx, &claim, error.into()).await.map(Claimed::Failed),
         },
-        Held::Done(Ok(None)) => (Release::Unused, Claimed::Stays),
-        Held::Done(Err(error)) => failed(error)?,
-        Held::Cancelled => (Release::Unused, Claimed::Moved),
-        Held::Stopping => (Release::Unused, Claimed::Stopping),
+        Held::Done(Ok(None)) => Claimed::Stays,
+        Held::Done(Err(error)) => return failed(ctx, &claim, error).await.map(Claimed::Failed),
+        Held::Cancelled => Claimed::Moved,
+        Held::Stopping => Claimed::Stopping,
         Held::Lost => return Ok(Claimed::Moved),
     };
-    if matches!(release, Release::Unused) {
-        // It was looked at, and nobody died.
-        ctx.backoff.know(resource);
-    }
-    lease::release(ctx, &claim, release).await?;
+    // It was looked at, and nobody died.
+    ctx.backoff.know(resource);
+    lease::release(ctx, &claim, Release::Unused).await?;
     Ok(claimed)
 }
 
-/// A fault of this one resource is counted; any other ends the tick, and the claim with its lease.
-fn failed(error: WorkerError) -> Result<(Release, Claimed), WorkerError> {
-    if error.is_of_one_resource() { Ok((Release::Failed, Claimed::Failed(error))) } else { Err(error) }
+/// Counts a fault of this one resource, and returns it. Any other ends the tick, and is nothing that the resource can help:
+/// its claim is given back uncounted, if the store answers.
+pub(super) async fn failed(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    error: WorkerError,
+) -> Result<WorkerError, WorkerError> {
+    if error.is_of_one_resource() {
+        lease::release(ctx, claim, Release::Failed).await?;
+        return Ok(error);
+    }
+    let _ = lease::release(ctx, claim, Release::Unused).await;
+    Err(error)
 }

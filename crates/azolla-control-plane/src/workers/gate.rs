@@ -64,15 +64,19 @@ async fn gate(
     resource: &ResourceRef,
     stored: StoredWorkorder,
 ) -> Result<Gated, WorkerError> {
-    // Somebody may have died of it (W-7). Once that is counted out, nothing is looked at any more.
-    let claim_first =
-        stored.claim_count < ctx.settings.claims_without_outcome_max && !ctx.backoff.knows(resource);
+    // Somebody may have died of it, or has failed with it (W-7).
+    let claim_first = stored.claim_count > 0 || !ctx.backoff.knows(resource);
     match &ctx.flow {
         Flow::Patch(flow) if claim_first => patch::gate_claimed(ctx, flow, resource, stored).await,
         Flow::Patch(flow) => patch::gate(ctx, flow, resource, stored).await,
         Flow::TaskMgmt(flow) if claim_first => {
             let subject = stored.workorder.objective_id.clone();
-            let work = Box::pin(evaluate_again(ctx, flow, stored));
+            let work = Box::pin(async {
+                match ungated_again(ctx, &stored.workorder.work_order_id).await? {
+                    Some(again) => evaluate(ctx, flow, again).await.map(Some),
+                    None => Ok(None),
+                }
+            });
             Ok(match claimed::commit(ctx, resource, Actor::Gate, &subject, work).await? {
                 Claimed::Moved | Claimed::Stays | Claimed::Full => Gated::Moved,
                 Claimed::Held => Gated::Held,
@@ -95,23 +99,18 @@ async fn gate(
     }
 }
 
-/// The same under a claim: eligibility is read again (C-1).
-async fn evaluate_again(
+/// Reads a workorder again under a claim, which its count is without: none if it no longer waits for its gate (C-1).
+async fn ungated_again(
     ctx: &WorkerContext,
-    flow: &TaskMgmtFlow,
-    stored: StoredWorkorder,
-) -> Result<Option<Commit>, WorkerError> {
-    match is_ungated(ctx, &stored.workorder.work_order_id).await? {
-        true => evaluate(ctx, flow, stored).await.map(Some),
-        false => Ok(None),
-    }
-}
-
-/// Tells whether a workorder still waits for its gate.
-async fn is_ungated(ctx: &WorkerContext, id: &WorkOrderId) -> Result<bool, SubstrateError> {
-    let stored = ctx.read().workorder(id).await?;
-    Ok(stored.is_some_and(|stored| {
-        stored.workorder.status == WorkorderStatus::Executed && stored.stream_slot.is_some()
+    id: &WorkOrderId,
+) -> Result<Option<StoredWorkorder>, SubstrateError> {
+    let again = ctx.read().workorder(id).await?;
+    let waits = |again: &StoredWorkorder| {
+        again.workorder.status == WorkorderStatus::Executed && again.stream_slot.is_some()
+    };
+    Ok(again.filter(waits).map(|mut again| {
+        again.claim_count = again.claim_count.saturating_sub(1);
+        again
     }))
 }
 

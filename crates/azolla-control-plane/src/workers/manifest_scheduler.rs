@@ -14,6 +14,7 @@ use azolla_substrate::{
 use self::gathered::Gathered;
 pub(super) use self::period::is_overwhelmed;
 use crate::{
+    caught::caught,
     context::{Tick, WorkerContext, WorkerError},
     flow::{Flow, TaskMgmtFlow},
     lease::{self, Claim, Held},
@@ -67,7 +68,7 @@ async fn schedule_oldest(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tic
             }
             continue;
         };
-        return match schedule(ctx, flow, &claim, &event).await {
+        return match caught(Box::pin(schedule(ctx, flow, &claim, &event))).await {
             Err(error) if error.is_of_one_resource() => {
                 // It may pass: the claim counts as one without an outcome (W-7), and the event waits a little.
                 lease::release(ctx, &claim, Release::Failed).await?;

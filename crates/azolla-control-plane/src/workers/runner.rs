@@ -160,12 +160,13 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
     let work = async {
         match (&ctx.flow, &job.attempt) {
             (Flow::Patch(flow), Some(attempt)) => {
-                generation::generate(Work { repository: &*flow.repository, attempt, asking }).await
+                let work = Work { repository: &*flow.repository, attempt, asking };
+                generation::generate(work).await.map_err(WorkerError::from)
             }
             _ => Ok(answer::generate(asking, &job.subject.workorder, claim).await),
         }
     };
-    let work = timeout(left + GRACE, work);
+    let work = timeout(left + GRACE, caught(Box::pin(work)));
     // Asked once the work is over or dropped: a request that was under way is settled by then.
     let used = || meter.usage(job.is_asked.load(Ordering::Relaxed));
     let result = match lease::hold(ctx, claim, &job.subject.workorder.objective_id, work).await {
@@ -174,12 +175,11 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
             ctx.ledger.hold(diazotroph.provider(), &wait);
             return wait_for(ctx, claim, &job.subject, &wait, Some(&usage)).await;
         }
-        Held::Done(Ok(Err(RepositoryError::Unusable { what, action }))) => Yield {
+        Held::Done(Ok(Err(WorkerError::Repository(RepositoryError::Unusable { what, action })))) => Yield {
             usage: used(),
             ..Yield::failed(Some(FailureKind::Setup.as_str()), format!("{what}\n{action}"))
         },
         Held::Done(Ok(Err(error))) => {
-            let error = WorkerError::from(error);
             give_back(ctx, claim, &job.subject, used().as_ref(), Release::Failed).await?;
             return Ok(back_off(ctx, claim, &job.subject.workorder.objective_id, &error));
         }

@@ -8,13 +8,13 @@ pub use self::triage::has_schedulable_triage;
 
 use std::time::Duration;
 
-use azolla_protocol::{Actor, EventType, ProcessedReason, ResourceRef};
+use azolla_protocol::{Actor, EventType, ObjectiveId, ProcessedReason, ResourceRef, lifecycle::is_archived};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredEvent, StreamRoom, SubstrateError, Write};
 
 use crate::{
     caught::caught,
     context::{Tick, WorkerContext, WorkerError},
-    flow::Flow,
+    flow::{Flow, PatchFlow},
     lease,
     workers::{
         CANDIDATES,
@@ -47,12 +47,11 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             tick = tick.or_wait(wait);
             continue;
         }
-        let is_poison = event.claim_count >= ctx.settings.claims_without_outcome_max;
-        let claimed = match ctx.flow.subject(&event.event.resource_id) {
-            Some(subject) if !is_poison && !ctx.backoff.knows(&resource) => {
-                let work = Box::pin(evaluate_again(ctx, &event));
-                claimed::commit(ctx, &resource, Actor::Scheduler, &subject, work).await?
+        let claimed = match &ctx.flow {
+            Flow::Patch(flow) if event.claim_count > 0 || !ctx.backoff.knows(&resource) => {
+                claimed_first(ctx, flow, &resource, &event).await?
             }
+            // A triage that is held while it is looked at would lose its place to an orientation (W-4).
             _ => at_once(ctx, &resource, &event).await?,
         };
         match claimed {
@@ -109,12 +108,33 @@ async fn at_once(
     }
 }
 
-/// The same under a claim: eligibility is read again (C-1).
-async fn evaluate_again(ctx: &WorkerContext, event: &StoredEvent) -> Result<Option<Commit>, WorkerError> {
-    match ctx.read().event(&event.event.event_id).await? {
-        Some(again) if !again.event.processed => evaluate(ctx, event).await,
-        _ => Ok(None),
+/// The same under a claim that is held meanwhile.
+async fn claimed_first(
+    ctx: &WorkerContext,
+    flow: &PatchFlow,
+    resource: &ResourceRef,
+    event: &StoredEvent,
+) -> Result<Claimed, WorkerError> {
+    let Ok(objective_id) = ObjectiveId::new(event.event.resource_id.clone()) else {
+        return at_once(ctx, resource, event).await;
+    };
+    let objective = ctx.read().objective(&objective_id).await?;
+    if objective.is_some_and(|stored| is_archived(&stored.objective)) {
+        // It waits, perhaps for ever, and a claim is a durable write.
+        return Ok(Claimed::Stays);
     }
+    let work = async {
+        // C-1: eligibility is read again under the claim.
+        match ctx.read().event(&event.event.event_id).await? {
+            Some(mut again) if !again.event.processed => {
+                // Without the claim of this look.
+                again.claim_count = again.claim_count.saturating_sub(1);
+                patch::evaluate(ctx, flow, &again).await
+            }
+            _ => Ok(None),
+        }
+    };
+    claimed::commit(ctx, resource, Actor::Scheduler, &objective_id, Box::pin(work)).await
 }
 
 /// Tells whether the work stream and the operator's desk have room for what is scheduled here.

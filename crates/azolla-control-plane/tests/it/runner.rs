@@ -454,4 +454,7 @@ async fn w7_b3_a_run_that_panics_is_counted_and_ends_in_a_bundle() {
     }
     assert_eq!(world.runner().await, Tick::Advanced);
     assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::GenerationFailed);
+    // R8: each of them was asked, and may have cost something.
+    let usage = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
+    assert_eq!(usage.iter().map(|usage| usage.claim_version).collect::<Vec<_>>(), [1, 2, 3]);
 }

@@ -337,18 +337,36 @@ async fn c6_an_event_that_another_process_left_is_scheduled() {
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::InProgress);
 }
 
-/// S-o: an event that waits for its objective is claimed once, by a process that has not made it, and not at every look.
+/// S-o: an event that waits for its objective costs a process that has not made it nothing.
 #[tokio::test]
-async fn so_a_waiting_event_is_not_claimed_at_every_look() {
+async fn so_an_event_of_an_archived_objective_is_not_claimed() {
     let mut world = World::new(Backend::Sqlite).await;
     let id = world.approved().await;
     world.readiness().await;
     world.operator().archive(&id).await.expect("archived");
     world.as_another_owner();
-    assert_eq!(world.scheduler().await, Tick::Idle);
     let before = journal(&world).await;
     assert_eq!(world.scheduler().await, Tick::Idle);
     assert_eq!(journal(&world).await, before);
+}
+
+/// W-7: who is asked to stop while it looks gives the event back, and that does not count.
+#[tokio::test]
+async fn w7_a_stop_while_looking_at_an_event_is_not_counted() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.as_another_owner();
+    world.repository.hang_next();
+    let stop = async {
+        world.repository.hung().await;
+        world.stop.send_replace(true);
+    };
+    assert_eq!(tokio::join!(world.scheduler(), stop).0, Tick::Idle);
+    let event = world.store.read().event(&first_event(&id)).await.expect("a read").expect("it is there");
+    assert_eq!((event.event.processed, event.claim_count), (false, 0));
+    let claim = world.store.read().unreleased_claim(&ResourceRef::from(&first_event(&id))).await;
+    assert_eq!(claim.expect("a read"), None);
 }
 
 /// W-3, W-7: an event that makes the Scheduler panic is counted and waits; the one behind it is scheduled.

@@ -10,7 +10,7 @@ use azolla_protocol::{
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredObjective, StoredWorkorder, SubstrateError};
 
 use self::evidence::Evidence;
-use super::{Gated, count_failure, is_ungated, judged};
+use super::{Gated, count_failure, judged, ungated_again};
 use crate::{
     caught::caught,
     checks::Check,
@@ -20,7 +20,7 @@ use crate::{
     pause::patch::then_retry,
     repo::{Attempt, Published, RepositoryError},
     snapshot::patch as patch_snapshot,
-    workers::repository_file,
+    workers::{claimed, repository_file},
 };
 
 /// Everything about a workorder that its gate reads.
@@ -75,20 +75,21 @@ pub(super) async fn gate_claimed(
     stored: StoredWorkorder,
 ) -> Result<Gated, WorkerError> {
     let Some(claim) = lease::acquire(ctx, resource, Actor::Gate).await? else { return Ok(Gated::Held) };
-    let objective_id = stored.workorder.objective_id.clone();
+    let objective_id = stored.workorder.objective_id;
     let work = async {
-        let case = load(ctx, flow, stored).await?;
+        let Some(again) = ungated_again(ctx, &stored.workorder.work_order_id).await? else { return Ok(None) };
+        let case = load(ctx, flow, again).await?;
         let route = route(ctx, &case).await?;
-        Ok((case, route))
+        Ok(Some((case, route)))
     };
-    let (release, gated) = match lease::hold(ctx, &claim, &objective_id, caught(Box::pin(work))).await {
-        Held::Done(Ok((case, route))) => return gate_under(ctx, &claim, case, route).await,
+    let gated = match lease::hold(ctx, &claim, &objective_id, caught(Box::pin(work))).await {
+        Held::Done(Ok(Some((case, route)))) => return gate_under(ctx, &claim, case, route).await,
         Held::Done(Err(error)) => return give_up_for_now(ctx, &claim, &objective_id, error).await,
-        Held::Cancelled => (Release::Unused, Gated::Moved),
-        Held::Stopping => (Release::Unused, Gated::Stopping),
+        Held::Done(Ok(None)) | Held::Cancelled => Gated::Moved,
+        Held::Stopping => Gated::Stopping,
         Held::Lost => return Ok(Gated::Moved),
     };
-    lease::release(ctx, &claim, release).await?;
+    lease::release(ctx, &claim, Release::Unused).await?;
     Ok(gated)
 }
 
@@ -146,7 +147,7 @@ async fn under_claim(
     route: Route,
 ) -> Result<Option<Gated>, WorkerError> {
     // C-1: eligibility is read again under the claim.
-    if !is_ungated(ctx, &case.stored.workorder.work_order_id).await? {
+    if ungated_again(ctx, &case.stored.workorder.work_order_id).await?.is_none() {
         lease::release(ctx, claim, Release::Unused).await?;
         return Ok(Some(Gated::Moved));
     }
@@ -178,12 +179,16 @@ async fn under_claim(
     loop {
         match lease::commit(ctx, claim, conclusion.commit).await {
             // The operator wrote meanwhile: what was found out still holds, only where it leads is looked at again.
-            Err(SubstrateError::Changed { .. }) => match conclude(ctx, case, &found).await {
-                Ok(again) => conclusion = again,
-                Err(error) => {
-                    return give_up_for_now(ctx, claim, &case.attempt.objective_id, error).await.map(Some);
+            Err(SubstrateError::Changed { .. }) => {
+                match caught(Box::pin(conclude(ctx, case, &found))).await {
+                    Ok(again) => conclusion = again,
+                    Err(error) => {
+                        return give_up_for_now(ctx, claim, &case.attempt.objective_id, error)
+                            .await
+                            .map(Some);
+                    }
                 }
-            },
+            }
             Ok(_) if conclusion.passes => return Ok(None),
             // A FAIL, or taken over, or nobody can say: whoever looks next finds out (C-9).
             Ok(_) | Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
@@ -203,10 +208,7 @@ async fn give_up_for_now(
     objective_id: &ObjectiveId,
     error: WorkerError,
 ) -> Result<Gated, WorkerError> {
-    if !error.is_of_one_resource() {
-        return Err(error);
-    }
-    lease::release(ctx, claim, Release::Failed).await?;
+    let error = claimed::failed(ctx, claim, error).await?;
     ctx.show(objective_id, format!("waiting: {error}"), None);
     Ok(Gated::Failed)
 }

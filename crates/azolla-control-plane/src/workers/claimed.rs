@@ -48,10 +48,14 @@ pub(super) async fn commit(
             Ok(CommitOutcome::Held) => return Ok(Claimed::Held),
             Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit) => Claimed::Full,
             Err(SubstrateError::Changed { .. }) => Claimed::Moved,
-            Err(error) => return failed(ctx, &claim, error.into()).await.map(Claimed::Failed),
+            Err(error) => {
+                return failed(ctx, &claim, error.into(), Release::Failed).await.map(Claimed::Failed);
+            }
         },
         Held::Done(Ok(None)) => Claimed::Stays,
-        Held::Done(Err(error)) => return failed(ctx, &claim, error).await.map(Claimed::Failed),
+        Held::Done(Err(error)) => {
+            return failed(ctx, &claim, error, Release::Unused).await.map(Claimed::Failed);
+        }
         Held::Cancelled => Claimed::Moved,
         Held::Stopping => Claimed::Stopping,
         Held::Lost => return Ok(Claimed::Moved),
@@ -62,17 +66,18 @@ pub(super) async fn commit(
     Ok(claimed)
 }
 
-/// Counts a fault of this one resource, and returns it. Any other ends the tick, and is nothing that the resource can help:
-/// its claim is given back uncounted, if the store answers.
+/// Counts a fault of this one resource, and returns it. Any other ends the tick, and the claim goes `otherwise` if the store
+/// answers: a read that fails is nothing that the resource can help, a commit that never gets through may be.
 pub(super) async fn failed(
     ctx: &WorkerContext,
     claim: &Claim,
     error: WorkerError,
+    otherwise: Release,
 ) -> Result<WorkerError, WorkerError> {
     if error.is_of_one_resource() {
         lease::release(ctx, claim, Release::Failed).await?;
         return Ok(error);
     }
-    let _ = lease::release(ctx, claim, Release::Unused).await;
+    let _ = lease::release(ctx, claim, otherwise).await;
     Err(error)
 }

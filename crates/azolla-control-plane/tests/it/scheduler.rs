@@ -382,3 +382,20 @@ async fn w3_w7_a_panic_over_one_event_starves_nobody() {
     let event = world.store.read().event(&first_event(&first)).await.expect("a read").expect("it is there");
     assert_eq!(event.claim_count, 1);
 }
+
+/// W-3, W-7: an objective that cannot be read costs its own event a try, also for who has not made it, and starves nobody.
+#[tokio::test]
+async fn w3_w7_an_unreadable_objective_starves_nobody() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let (first, second) = (world.approved().await, world.approved().await);
+    world.readiness().await;
+    let broken = format!(
+        "DROP TRIGGER objective_update; UPDATE objective SET metadata = 'nothing' WHERE objective_id = '{first}'"
+    );
+    world.store.raw(&broken).await.expect("it is broken");
+    world.as_another_owner();
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&second).await.objective.status, ObjectiveStatus::InProgress);
+    let event = world.store.read().event(&first_event(&first)).await.expect("a read").expect("it is there");
+    assert_eq!(event.claim_count, 1);
+}

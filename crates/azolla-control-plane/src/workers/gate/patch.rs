@@ -84,7 +84,9 @@ pub(super) async fn gate_claimed(
     };
     let gated = match lease::hold(ctx, &claim, &objective_id, caught(Box::pin(work))).await {
         Held::Done(Ok(Some((case, route)))) => return gate_under(ctx, &claim, case, route).await,
-        Held::Done(Err(error)) => return give_up_for_now(ctx, &claim, &objective_id, error).await,
+        Held::Done(Err(error)) => {
+            return give_up_for_now(ctx, &claim, &objective_id, error, Release::Unused).await;
+        }
         Held::Done(Ok(None)) | Held::Cancelled => Gated::Moved,
         Held::Stopping => Gated::Stopping,
         Held::Lost => return Ok(Gated::Moved),
@@ -146,10 +148,17 @@ async fn under_claim(
     case: &mut Case<'_>,
     route: Route,
 ) -> Result<Option<Gated>, WorkerError> {
+    let id = case.attempt.objective_id.clone();
     // C-1: eligibility is read again under the claim.
-    if ungated_again(ctx, &case.stored.workorder.work_order_id).await?.is_none() {
-        lease::release(ctx, claim, Release::Unused).await?;
-        return Ok(Some(Gated::Moved));
+    match ungated_again(ctx, &case.stored.workorder.work_order_id).await {
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            lease::release(ctx, claim, Release::Unused).await?;
+            return Ok(Some(Gated::Moved));
+        }
+        Err(error) => {
+            return give_up_for_now(ctx, claim, &id, error.into(), Release::Unused).await.map(Some);
+        }
     }
     // G-1: files are named by the claim, so that a gate that was paused and its successor share none.
     case.attempt.claim_version = claim.grant.fence.claim_version;
@@ -160,10 +169,10 @@ async fn under_claim(
         Ok((found, conclusion))
     };
     let work = caught(Box::pin(work));
-    let (found, mut conclusion) = match lease::hold(ctx, claim, &case.attempt.objective_id, work).await {
+    let (found, mut conclusion) = match lease::hold(ctx, claim, &id, work).await {
         Held::Done(Ok(done)) => done,
         Held::Done(Err(error)) => {
-            return give_up_for_now(ctx, claim, &case.attempt.objective_id, error).await.map(Some);
+            return give_up_for_now(ctx, claim, &id, error, Release::Unused).await.map(Some);
         }
         // The checks were ended; the next look finds the request and writes the FAIL (S-m).
         Held::Cancelled => {
@@ -183,9 +192,7 @@ async fn under_claim(
                 match caught(Box::pin(conclude(ctx, case, &found))).await {
                     Ok(again) => conclusion = again,
                     Err(error) => {
-                        return give_up_for_now(ctx, claim, &case.attempt.objective_id, error)
-                            .await
-                            .map(Some);
+                        return give_up_for_now(ctx, claim, &id, error, Release::Unused).await.map(Some);
                     }
                 }
             }
@@ -195,7 +202,7 @@ async fn under_claim(
                 return Ok(Some(Gated::Moved));
             }
             Err(error) => {
-                return give_up_for_now(ctx, claim, &case.attempt.objective_id, error.into()).await.map(Some);
+                return give_up_for_now(ctx, claim, &id, error.into(), Release::Failed).await.map(Some);
             }
         }
     }
@@ -207,8 +214,9 @@ async fn give_up_for_now(
     claim: &Claim,
     objective_id: &ObjectiveId,
     error: WorkerError,
+    otherwise: Release,
 ) -> Result<Gated, WorkerError> {
-    let error = claimed::failed(ctx, claim, error).await?;
+    let error = claimed::failed(ctx, claim, error, otherwise).await?;
     ctx.show(objective_id, format!("waiting: {error}"), None);
     Ok(Gated::Failed)
 }

@@ -1,7 +1,7 @@
 //! Capture Readiness Worker: every PENDING capture with attempts left gets one CAPTURE_READY (PROTOCOL.md 6, W-2). No
 //! claim.
 
-use azolla_protocol::{Actor, CaptureId, Event, EventId, EventType, ResourceRef, Validated};
+use azolla_protocol::{Actor, CaptureId, Event, EventId, EventType, Validated};
 use azolla_substrate::{Commit, Write};
 
 use crate::context::{Tick, WorkerContext, WorkerError};
@@ -34,7 +34,6 @@ async fn emit(ctx: &WorkerContext, capture_id: &CaptureId, entry: u64) -> Result
         // An id that came by import and is too long to have events; nothing that we make is.
         return Ok(false);
     };
-    let resource = ResourceRef::from(&event_id);
     let event = Event {
         event_id,
         event_type: EventType::CaptureReady,
@@ -47,10 +46,7 @@ async fn emit(ctx: &WorkerContext, capture_id: &CaptureId, entry: u64) -> Result
     };
     let write = Write::EmitEvent { event: Validated::new(event)?, entry: Some(entry) };
     match ctx.substrate.commit(Commit::new(ctx.commit_id(), Actor::CaptureReadiness).with(write)).await {
-        Ok(_) => {
-            ctx.backoff.know(&resource);
-            Ok(true)
-        }
+        Ok(_) => Ok(true),
         // Another one was first: the unique keys held.
         Err(error) if error.is_refused_by("W-1") || error.is_refused_by("W-2") => Ok(false),
         Err(error) => Err(error.into()),

@@ -272,6 +272,28 @@ impl WorkerContext {
         }
     }
 
+    /// Returns how long a resource that failed in passing still waits, here or in another process: each would otherwise try it
+    /// at once, and one outage would use up all that W-7 counts. What is given up is not tried again elsewhere.
+    pub(crate) async fn backs_off(
+        &self,
+        resource: &ResourceRef,
+        claim_count: u64,
+    ) -> Result<Option<Duration>, SubstrateError> {
+        let here = self.backoff.wait(resource);
+        let is_tried_again = (1..self.settings.claims_without_outcome_max).contains(&claim_count);
+        if !is_tried_again || self.read().unreleased_claim(resource).await?.is_some() {
+            // Who died of it, or has it, gave nothing back.
+            return Ok(here);
+        }
+        let Some(claim) = self.read().claim(resource).await? else { return Ok(here) };
+        let now = self.read().now().await?;
+        // One in the future is of a clock that was ahead.
+        let there = (claim.heartbeat_at <= now)
+            .then(|| Backoff::after(claim_count).saturating_sub(between(claim.heartbeat_at, now)))
+            .filter(|wait| !wait.is_zero());
+        Ok(here.max(there))
+    }
+
     /// Returns how long the claim on `resource` still holds, if anybody holds it, and shows that it is waited for.
     pub(crate) async fn held_for(
         &self,
@@ -336,9 +358,15 @@ impl Backoff {
     pub(crate) fn failed(&self, resource: &ResourceRef) -> Duration {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = waits.entry(resource.resource_id.clone()).or_insert((0, Instant::now()));
-        let wait = Self::FIRST.saturating_mul(1 << (2 * entry.0.min(5))).min(Self::LAST);
-        *entry = (entry.0 + 1, Instant::now() + wait);
+        let failures = entry.0.saturating_add(1);
+        let wait = Self::after(failures.into());
+        *entry = (failures, Instant::now() + wait);
         wait
+    }
+
+    /// Returns how long to wait after so many failures.
+    fn after(failures: u64) -> Duration {
+        Self::FIRST.saturating_mul(1 << (2 * failures.saturating_sub(1).min(5))).min(Self::LAST)
     }
 
     /// Returns how long a claim that nobody renews is still believed.

@@ -6,8 +6,10 @@ use std::{
     time::Duration,
 };
 
-use azolla_protocol::{Actor, ObjectiveId, ResourceRef};
-use azolla_substrate::{ClaimOutcome, Commit, CommitOutcome, Grant, Release, RenewOutcome, SubstrateError};
+use azolla_protocol::{Actor, ObjectiveId, ResourceRef, Timestamp};
+use azolla_substrate::{
+    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Grant, Release, RenewOutcome, SubstrateError,
+};
 use tokio::time::{Instant, timeout_at};
 
 use crate::context::WorkerContext;
@@ -70,21 +72,34 @@ pub(crate) async fn release(
     }
 }
 
-/// Commits under a claim, which ends with it. A store that is away for a moment is asked again while the claim is
-/// believed to hold: nothing was written, and the work behind the commit may have been paid for.
+/// Commits under a claim, which ends with it.
 pub(crate) async fn commit(
     ctx: &WorkerContext,
     claim: &Claim,
     commit: Commit,
 ) -> Result<CommitOutcome, SubstrateError> {
-    const EVERY: Duration = Duration::from_millis(200);
     let commit = commit.fenced(claim.grant.fence.clone());
+    insist(claim, || ctx.substrate.commit(commit.clone())).await
+}
+
+/// Returns the store's time, for what is committed under a claim.
+pub(crate) async fn now(ctx: &WorkerContext, claim: &Claim) -> Result<Timestamp, SubstrateError> {
+    insist(claim, || ctx.read().now()).await
+}
+
+/// Asks a store again that is away for a moment, while the claim is believed to hold: nothing was written, and the work
+/// behind it may have been paid for.
+async fn insist<'a, T>(
+    claim: &Claim,
+    ask: impl Fn() -> BoxFuture<'a, Result<T, SubstrateError>>,
+) -> Result<T, SubstrateError> {
+    const EVERY: Duration = Duration::from_millis(200);
     loop {
-        match ctx.substrate.commit(commit.clone()).await {
+        match ask().await {
             Err(SubstrateError::Unavailable(_)) if Instant::now() + EVERY < claim.believed_until() => {
                 pass(Instant::now() + EVERY).await;
             }
-            outcome => return outcome,
+            answer => return answer,
         }
     }
 }
@@ -142,7 +157,7 @@ async fn pass(until: Instant) {
 }
 
 /// Tells whether the operator cancelled the run (S-m).
-async fn is_cancelled(ctx: &WorkerContext, id: &ObjectiveId) -> bool {
+pub(crate) async fn is_cancelled(ctx: &WorkerContext, id: &ObjectiveId) -> bool {
     match ctx.read().objective(id).await {
         Ok(Some(stored)) => stored.objective.metadata.contains_key("cancel"),
         _ => false,

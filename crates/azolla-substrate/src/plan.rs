@@ -47,7 +47,7 @@ pub(crate) fn plan(commit: &Commit, identity: &Identity) -> Result<Plan, Substra
     whole(commit)?;
     if let ClaimUse::Fenced(fence) = &commit.claim
         && fence.resource.resource_type == ResourceType::Workorder
-        && !commit.writes.iter().any(|write| matches!(write, Write::Execute(_) | Write::Gate(_)))
+        && !commit.writes.iter().any(|write| is_outcome(write) || matches!(write, Write::GiveBack(_)))
     {
         // The claim ends here without an outcome: its time is charged all the same (B-2).
         planner.steps.push(settle_step(fence, Release::Failed));
@@ -80,6 +80,9 @@ fn whole(commit: &Commit) -> Result<(), SubstrateError> {
                 commit.writes.iter().any(|other| is_pause_of(other, &run.work_order_id)),
                 "a run_record comes with the pause_state of its workorder",
             ),
+            Write::GiveBack(_) => {
+                (!commit.writes.iter().any(is_outcome), "a claim that is given back comes to no outcome")
+            }
             Write::OpenCandidates { output_id, work_order_id, .. } => (
                 commit.writes.iter().any(|other| is_pass_of(other, work_order_id, output_id)),
                 "candidates are opened with the run_record that passed their bundle",
@@ -91,6 +94,11 @@ fn whole(commit: &Commit) -> Result<(), SubstrateError> {
         }
     }
     Ok(())
+}
+
+/// Tells whether a write is what a claim was for; the time under it is charged by that write itself (B-2).
+fn is_outcome(write: &Write) -> bool {
+    matches!(write, Write::Execute(_) | Write::Gate(_))
 }
 
 fn is_scheduled(write: &Write, event: &EventId) -> bool {

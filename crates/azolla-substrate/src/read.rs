@@ -232,12 +232,14 @@ impl dyn SubstrateRead + '_ {
         found.first().map(rows::read_document).transpose()
     }
 
-    /// Returns the TODO tickets whose entry into TODO has no event yet, oldest first (W-1).
+    /// Returns the TODO tickets whose entry into TODO has no event yet, oldest first (W-1). One that cannot be read hides no
+    /// other (W-3).
     pub async fn objectives_awaiting_event(
         &self,
         limit: u64,
-    ) -> Result<Vec<StoredObjective>, SubstrateError> {
-        self.many(Statement::new(sql::OBJECTIVES_AWAITING_EVENT, [limit.into()]), rows::read_objective).await
+    ) -> Result<Vec<Result<StoredObjective, SubstrateError>>, SubstrateError> {
+        let found = self.rows(Statement::new(sql::OBJECTIVES_AWAITING_EVENT, [limit.into()])).await?;
+        Ok(found.iter().map(rows::read_objective).collect())
     }
 
     /// Returns an event.
@@ -245,7 +247,7 @@ impl dyn SubstrateRead + '_ {
         self.one(sql::EVENT, id.as_str(), rows::read_event).await
     }
 
-    /// Returns unprocessed events of a type, oldest first (W-3).
+    /// Returns unprocessed events of a type, oldest first (W-3), without those of an archived objective (S-o).
     pub async fn unprocessed_events(
         &self,
         event_type: EventType,
@@ -310,9 +312,12 @@ impl dyn SubstrateRead + '_ {
         self.one(sql::RUN_OF_WORKORDER, id.as_str(), rows::read_document).await
     }
 
-    /// Returns all run records of an objective, oldest first.
+    /// Returns all run records of an objective, oldest first: those of a ticket by the entry that they are of, since a clock can
+    /// be set back between two.
     pub async fn runs_of(&self, id: &ObjectiveId) -> Result<Vec<RunRecord>, SubstrateError> {
-        self.documents(sql::RUNS_OF_OBJECTIVE, id.as_str()).await
+        let mut runs: Vec<RunRecord> = self.documents(sql::RUNS_OF_OBJECTIVE, id.as_str()).await?;
+        runs.sort_by_key(|run| entry_of(run, id));
+        Ok(runs)
     }
 
     /// Returns a page of the run records of an objective, newest first. `before` is the last one of the page before;
@@ -468,4 +473,9 @@ pub(crate) fn before_cells(before: Option<&Before>, limit: u64) -> [Cell; 3] {
         None => (LAST.to_owned(), LAST.to_owned()),
     };
     [at.into(), id.into(), limit.into()]
+}
+
+/// The entry into TODO that a run record is of, by its id; none where that does not come from the objective's.
+fn entry_of(run: &RunRecord, id: &ObjectiveId) -> Option<u64> {
+    run.run_id.body().strip_prefix(id.body())?.strip_prefix('-')?.parse().ok()
 }

@@ -314,10 +314,13 @@ pub(crate) const OBJECTIVES_AWAITING_EVENT: &str = concat!(
 
 pub(crate) const EVENT: &str = concat!("SELECT ", event_columns!(), " FROM event WHERE event_id = $1");
 
+/// Without those of an objective that is put away: they wait for it to come back, as many as there are (S-o, W-3).
 pub(crate) const UNPROCESSED_EVENTS: &str = concat!(
     "SELECT ",
     event_columns!(),
-    " FROM event WHERE processed = 0 AND type = $1 ORDER BY created_at, event_id LIMIT $2"
+    " FROM event WHERE processed = 0 AND type = $1
+      AND NOT EXISTS (SELECT 1 FROM objective WHERE objective_id = event.resource_id AND archived = 1)
+      ORDER BY created_at, event_id LIMIT $2"
 );
 
 pub(crate) const WORKORDER: &str =

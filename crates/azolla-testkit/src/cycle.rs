@@ -17,6 +17,9 @@ use crate::store::{TestStore, azolla_id};
 /// A lease for tests; their clock moves by hand.
 pub const LEASE_MS: i64 = 60_000;
 
+/// Longer than anything that failed in passing waits.
+pub const LATER_MS: i64 = 300_000;
+
 /// Room for one workorder at a time and no attention limit.
 pub const ROOM: StreamRoom = StreamRoom { max_concurrent: 1, review_limit: 0 };
 

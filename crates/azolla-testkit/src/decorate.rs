@@ -12,6 +12,11 @@ pub trait Decorator: Send + Sync {
     /// Returns the store.
     fn inner(&self) -> &dyn Substrate;
 
+    /// In front of [`SubstrateRead::now`].
+    fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
+        self.inner().now()
+    }
+
     /// In front of [`SubstrateRead::rows`].
     fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
         self.inner().rows(statement)
@@ -58,7 +63,7 @@ pub struct Decorated<D>(pub D);
 
 impl<D: Decorator> SubstrateRead for Decorated<D> {
     fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
-        self.0.inner().now()
+        self.0.now()
     }
 
     fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {

@@ -1,6 +1,6 @@
 //! Once nothing runs any more, nothing may be left but what waits for the operator or for a limit (invariant 12).
 
-use azolla_protocol::{AzollaType, DiazotrophType, EventType, ObjectiveId, is_archived};
+use azolla_protocol::{AzollaType, DiazotrophType, EventType};
 use azolla_substrate::{Finding, StoredEvent, StreamRoom, SubstrateError, SubstrateRead};
 
 /// How many of each kind are named.
@@ -26,7 +26,7 @@ pub async fn left_to_do(
         left.push(Finding { invariant: 12, resource: resource.to_string(), what: what.into() });
     };
     for stored in read.objectives_awaiting_event(NAMED_MAX).await? {
-        add(&stored.objective.objective_id, "is TODO and has no event");
+        add(&stored?.objective.objective_id, "is TODO and has no event");
     }
     for (capture_id, _) in read.captures_awaiting_event(limits.attempts_max, NAMED_MAX).await? {
         add(&capture_id, "is PENDING and has no event");
@@ -79,17 +79,5 @@ async fn waiting_events(
     if is_full || (limits.is_held_back)(work) {
         return Ok(Vec::new());
     }
-    let mut waiting = Vec::new();
-    for stored in read.unprocessed_events(event_type, NAMED_MAX).await? {
-        if !is_of_archived(read, &stored).await? {
-            waiting.push(stored);
-        }
-    }
-    Ok(waiting)
-}
-
-/// Such an event waits for its objective to come back (S-o).
-async fn is_of_archived(read: &dyn SubstrateRead, stored: &StoredEvent) -> Result<bool, SubstrateError> {
-    let Ok(id) = ObjectiveId::new(stored.event.resource_id.clone()) else { return Ok(false) };
-    Ok(read.objective(&id).await?.is_some_and(|stored| is_archived(&stored.objective)))
+    read.unprocessed_events(event_type, NAMED_MAX).await
 }

@@ -67,7 +67,8 @@ pub(super) async fn commit(
 }
 
 /// Counts a fault of this one resource, and returns it. Any other ends the tick, and the claim goes `otherwise` if the store
-/// answers: a read that fails is nothing that the resource can help, a commit that never gets through may be.
+/// answers: a read that fails is nothing that the resource can help, a commit that never gets through may be. A store that
+/// cannot be used, such as one on a full disk, is nobody's fault.
 pub(super) async fn failed(
     ctx: &WorkerContext,
     claim: &Claim,
@@ -78,6 +79,10 @@ pub(super) async fn failed(
         lease::release(ctx, claim, Release::Failed).await?;
         return Ok(error);
     }
-    let _ = lease::release(ctx, claim, otherwise).await;
+    let release = match &error {
+        WorkerError::Store(SubstrateError::Unusable { .. }) => Release::Unused,
+        _ => otherwise,
+    };
+    let _ = lease::release(ctx, claim, release).await;
     Err(error)
 }

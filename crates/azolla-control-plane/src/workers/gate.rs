@@ -24,11 +24,14 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let mut tick = Tick::Idle;
     for stored in ctx.read().ungated_workorders(CANDIDATES).await? {
         let resource = ResourceRef::from(&stored.workorder.work_order_id);
-        if let Some(wait) = ctx.backoff.wait(&resource) {
+        let objective_id = stored.workorder.objective_id.clone();
+        // A cancel ends it without a look at what failed (S-m).
+        if let Some(wait) = ctx.backs_off(&resource, stored.claim_count).await?
+            && !lease::is_cancelled(ctx, &objective_id).await
+        {
             tick = tick.or_wait(wait);
             continue;
         }
-        let objective_id = stored.workorder.objective_id.clone();
         match gate(ctx, &resource, stored).await? {
             Gated::Moved => {
                 ctx.backoff.moved(&resource);

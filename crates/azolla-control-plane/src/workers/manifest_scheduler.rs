@@ -4,23 +4,23 @@ mod gathered;
 mod period;
 
 use azolla_protocol::{
-    Actor, ContextSnapshot, DiazotrophType, EventType, ProcessedReason, ResourceRef, Timestamp, Validated,
-    WorkOrderId, Workorder, WorkorderStatus,
+    Actor, ContextSnapshot, DiazotrophType, EventId, EventType, ProcessedReason, ResourceRef, Timestamp,
+    Validated, WorkOrderId, Workorder, WorkorderStatus,
 };
-use azolla_substrate::{
-    Commit, CommitOutcome, PauseKey, Release, StoredEvent, StreamRoom, SubstrateError, Write,
-};
+use azolla_substrate::{Commit, PauseKey, StoredEvent, StreamRoom, Write};
 
 use self::gathered::Gathered;
 pub(super) use self::period::is_overwhelmed;
 use crate::{
-    caught::caught,
     context::{Tick, WorkerContext, WorkerError},
     flow::{Flow, TaskMgmtFlow},
-    lease::{self, Claim, Held},
     pause::manifest::Ending,
     snapshot::manifest,
-    workers::{CANDIDATES, scheduler::has_schedulable_triage},
+    workers::{
+        CANDIDATES,
+        claimed::{self, Claimed},
+        scheduler::has_schedulable_triage,
+    },
 };
 
 /// The work stream of a TASK_MGMT azolla is one wide (W-4). What waits for the operator limits triage, not orientation,
@@ -54,72 +54,52 @@ async fn schedule_oldest(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tic
     }
     for event in events {
         let resource = ResourceRef::from(&event.event.event_id);
-        if let Some(wait) = ctx.backoff.wait(&resource) {
+        if let Some(wait) = ctx.backs_off(&resource, event.claim_count).await? {
             tick = tick.or_wait(wait);
             continue;
         }
-        if event.claim_count >= ctx.settings.claims_without_outcome_max {
-            return poison(ctx, flow, &event, resource).await;
-        }
-        let Some(claim) = lease::acquire(ctx, &resource, Actor::ManifestScheduler).await? else {
+        // Asking takes long, so it happens under a claim that is held meanwhile (MF-2).
+        let work = Box::pin(answer(ctx, flow, &event.event.event_id));
+        match claimed::commit(ctx, &resource, Actor::ManifestScheduler, &flow.standing, work).await? {
+            Claimed::Moved => return Ok(Tick::Advanced),
+            Claimed::Stays => {}
+            // Something else took the place meanwhile: the event waits for it.
+            Claimed::Full => return Ok(tick),
             // C-8: on to the next candidate.
-            if let Some(left) = ctx.held_for(&resource, Some(&flow.standing)).await? {
-                tick = tick.or_wait(left);
+            Claimed::Held => {
+                if let Some(left) = ctx.held_for(&resource, Some(&flow.standing)).await? {
+                    tick = tick.or_wait(left);
+                }
             }
-            continue;
-        };
-        return match caught(Box::pin(schedule(ctx, flow, &claim, &event))).await {
-            Err(error) if error.is_of_one_resource() => {
-                // It may pass: the claim counts as one without an outcome (W-7), and the event waits a little.
-                lease::release(ctx, &claim, Release::Failed).await?;
+            Claimed::Failed(error) => {
                 let wait = ctx.backoff.failed(&resource);
                 ctx.show(&flow.standing, format!("waiting: {error}"), Some(wait));
-                Ok(Tick::Waiting(wait))
+                tick = tick.or_wait(wait);
             }
-            scheduled => scheduled,
-        };
+            Claimed::Stopping => return Ok(Tick::Idle),
+        }
     }
     Ok(tick)
 }
 
-/// Asking takes long, so it happens under a claim that is held meanwhile (MF-2).
-async fn schedule(
+/// What a request comes to, under its claim. None if it was answered meanwhile (C-1).
+async fn answer(
     ctx: &WorkerContext,
     flow: &TaskMgmtFlow,
-    claim: &Claim,
-    event: &StoredEvent,
-) -> Result<Tick, WorkerError> {
-    // C-1: eligibility is read again under the claim.
-    let again = ctx.read().event(&event.event.event_id).await?;
-    if again.is_none_or(|again| again.event.processed) {
-        lease::release(ctx, claim, Release::Unused).await?;
-        return Ok(Tick::Advanced);
+    event_id: &EventId,
+) -> Result<Option<Commit>, WorkerError> {
+    let event = match ctx.read().event(event_id).await? {
+        Some(event) if !event.event.processed => event,
+        _ => return Ok(None),
+    };
+    // Without the claim of this look.
+    let claims = event.claim_count.saturating_sub(1);
+    if claims >= ctx.settings.claims_without_outcome_max {
+        return poisoned(ctx, flow, &event, claims).await.map(Some);
     }
     ctx.show(&flow.standing, "asking the other azollas", Some(ctx.settings.peer_query));
-    let gathered = match lease::hold(ctx, claim, &flow.standing, Gathered::new(ctx, flow)).await {
-        Held::Done(gathered) => gathered?,
-        // Nothing more may be written.
-        Held::Lost => return Ok(Tick::Advanced),
-        Held::Stopping => {
-            lease::release(ctx, claim, Release::Unused).await?;
-            return Ok(Tick::Idle);
-        }
-        // Nobody can cancel a standing objective (S-m).
-        Held::Cancelled => return Err(WorkerError::Broken(format!("{} is cancelled", flow.standing))),
-    };
-    let commit = evaluate(ctx, flow, event, &gathered)?;
-    match lease::commit(ctx, claim, commit).await {
-        Ok(CommitOutcome::Done) => ctx.backoff.moved(&claim.grant.fence.resource),
-        // Something else took the place meanwhile: nothing was written, and the event waits for it.
-        Ok(CommitOutcome::StreamFull | CommitOutcome::ReviewLimit | CommitOutcome::Held) => {
-            lease::release(ctx, claim, Release::Unused).await?;
-            return Ok(Tick::Idle);
-        }
-        // Taken over, or nobody can say: whoever looks next finds out (C-9).
-        Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {}
-        Err(error) => return Err(error.into()),
-    }
-    Ok(Tick::Advanced)
+    let gathered = Gathered::new(ctx, flow).await?;
+    evaluate(ctx, flow, &event, &gathered).map(Some)
 }
 
 /// Steps 2 to 4: what to commit.
@@ -209,19 +189,14 @@ fn end(
 }
 
 /// W-7: too many claims on the event came to nothing.
-async fn poison(
+async fn poisoned(
     ctx: &WorkerContext,
     flow: &TaskMgmtFlow,
     event: &StoredEvent,
-    resource: ResourceRef,
-) -> Result<Tick, WorkerError> {
-    let what = format!("Scheduling an orientation failed {} times in a row", event.claim_count);
+    claims: u64,
+) -> Result<Commit, WorkerError> {
+    let what = format!("Scheduling an orientation failed {claims} times in a row");
     let action = "Check the stores and the disk: azolla doctor && azolla manifest";
-    let now = ctx.read().now().await?;
     let ending = Ending::NoSnapshot { what: &what, action };
-    let commit = end(ctx, flow, event, ProcessedReason::Blocked, &ending, now)?;
-    match ctx.substrate.commit(commit.claiming(resource.clone(), ctx.owner_id.clone())).await? {
-        CommitOutcome::Done => Ok(Tick::Advanced),
-        _ => Ok(ctx.held_for(&resource, Some(&flow.standing)).await?.map_or(Tick::Idle, Tick::Waiting)),
-    }
+    end(ctx, flow, event, ProcessedReason::Blocked, &ending, ctx.read().now().await?)
 }

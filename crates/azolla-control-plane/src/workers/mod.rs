@@ -1,6 +1,13 @@
 //! The workers: one file and one `tick` each (PROTOCOL.md section 6). The loop around them is in `poll.rs`.
 
-use crate::{context::RepositoryFile, flow::PatchFlow, repo::RepositoryError};
+use azolla_protocol::{Actor, Event, EventId, EventType, Validated};
+use azolla_substrate::{Commit, Write};
+
+use crate::{
+    context::{RepositoryFile, WorkerContext, WorkerError},
+    flow::PatchFlow,
+    repo::RepositoryError,
+};
 
 pub mod capture_readiness;
 mod claimed;
@@ -19,4 +26,30 @@ async fn repository_file(flow: &PatchFlow, commit: &str) -> Result<Option<Reposi
     const BYTES_MAX: usize = 64 * 1024;
     let bytes = flow.repository.file(commit, ".azolla.toml", BYTES_MAX).await?;
     bytes.map(|bytes| flow.repository_file.read(&bytes)).transpose()
+}
+
+/// Emits the event of an entry about a resource; false if another process was first: the unique keys held (W-1, W-2).
+async fn emit(
+    ctx: &WorkerContext,
+    actor: Actor,
+    event_id: EventId,
+    (event_type, resource_id): (EventType, &str),
+    entry: u64,
+) -> Result<bool, WorkerError> {
+    let event = Event {
+        event_id,
+        event_type,
+        resource_id: resource_id.to_owned(),
+        azolla_id: ctx.identity.azolla_id.clone(),
+        created_at: ctx.read().now().await?,
+        processed: false,
+        processed_reason: None,
+        processed_at: None,
+    };
+    let write = Write::EmitEvent { event: Validated::new(event)?, entry: Some(entry) };
+    match ctx.substrate.commit(Commit::new(ctx.commit_id(), actor).with(write)).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_refused_by("W-1") || error.is_refused_by("W-2") => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

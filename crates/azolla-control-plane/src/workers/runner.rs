@@ -29,7 +29,7 @@ use crate::{
     repo::{Attempt, RepositoryError},
     snapshot::patch,
     spending::RunAccount,
-    workers::CANDIDATES,
+    workers::{CANDIDATES, claimed},
 };
 
 /// Runs the oldest workorder that can be claimed.
@@ -53,7 +53,9 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             continue;
         }
         let resource = ResourceRef::from(&stored.workorder.work_order_id);
-        if let Some(wait) = ctx.backoff.wait(&resource) {
+        if let Some(wait) = ctx.backs_off(&resource, stored.claim_count).await?
+            && !ends_unasked(ctx, &stored).await?
+        {
             tick = tick.or_wait(wait);
             continue;
         }
@@ -64,18 +66,22 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             }
             continue;
         };
-        // C-1: eligibility is read again under the claim.
-        let again = ctx.read().workorder(&stored.workorder.work_order_id).await?;
-        match again {
-            Some(again) if again.workorder.status == WorkorderStatus::Created => {
-                return match caught(Box::pin(run(ctx, &claim, again))).await {
-                    Err(error) if error.is_of_one_resource() => {
-                        give_up_for_now(ctx, &claim, &stored.workorder.objective_id, &error).await
-                    }
-                    ran => ran,
-                };
+        let work = async {
+            // C-1: eligibility is read again under the claim.
+            match ctx.read().workorder(&stored.workorder.work_order_id).await? {
+                Some(again) if again.workorder.status == WorkorderStatus::Created => {
+                    run(ctx, &claim, again).await.map(Some)
+                }
+                _ => Ok(None),
             }
-            _ => lease::release(ctx, &claim, Release::Unused).await?,
+        };
+        match caught(Box::pin(work)).await {
+            Ok(Some(tick)) => return Ok(tick),
+            Ok(None) => lease::release(ctx, &claim, Release::Unused).await?,
+            Err(error) => {
+                let id = &stored.workorder.objective_id;
+                return give_up_for_now(ctx, &claim, id, error, Release::Unused).await;
+            }
         }
     }
     Ok(tick)
@@ -231,7 +237,7 @@ async fn give_back(
     usage: Option<&Usage>,
     release: Release,
 ) -> Result<(), WorkerError> {
-    let now = ctx.read().now().await?;
+    let now = lease::now(ctx, claim).await?;
     ctx.ledger.end(&account(ctx, &subject.workorder), consumed(claim, now));
     let Some(usage) = usage else { return Ok(lease::release(ctx, claim, release).await?) };
     let usage = Validated::new(usage_record(provider(ctx, &subject.workorder), claim, subject, usage, now))?;
@@ -254,15 +260,17 @@ fn cancelled() -> Yield {
     Yield::failed(Some("CANCELLED"), "The operator cancelled the run.")
 }
 
-/// A fault of this workorder that may pass: its claim counts as one without an outcome (W-7), and it waits a little.
+/// A fault of this workorder that may pass: its claim counts as one without an outcome (W-7), and it waits a little. Any other
+/// ends the tick.
 async fn give_up_for_now(
     ctx: &WorkerContext,
     claim: &Claim,
     objective_id: &ObjectiveId,
-    error: &WorkerError,
+    error: WorkerError,
+    otherwise: Release,
 ) -> Result<Tick, WorkerError> {
-    lease::release(ctx, claim, Release::Failed).await?;
-    Ok(back_off(ctx, claim, objective_id, error))
+    let error = claimed::failed(ctx, claim, error, otherwise).await?;
+    Ok(back_off(ctx, claim, objective_id, &error))
 }
 
 fn back_off(ctx: &WorkerContext, claim: &Claim, objective_id: &ObjectiveId, error: &WorkerError) -> Tick {
@@ -309,7 +317,7 @@ async fn finish(
     subject: &Subject,
     mut result: Yield,
 ) -> Result<Tick, WorkerError> {
-    let now = ctx.read().now().await?;
+    let now = lease::now(ctx, claim).await?;
     let elapsed = consumed(claim, now);
     ctx.ledger.end(&account(ctx, &subject.workorder), elapsed);
     if result.status == RunnerStatus::Completed && elapsed > subject.workorder.budget_ms {
@@ -346,7 +354,10 @@ async fn finish(
         Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
             return Ok(Tick::Advanced);
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => {
+            let id = &subject.workorder.objective_id;
+            return give_up_for_now(ctx, claim, id, error.into(), Release::Failed).await;
+        }
     }
     if let (Flow::Patch(flow), Some((attempt, taken))) = (&ctx.flow, &result.taken) {
         // The gate verifies or repairs it, so a failure here loses nothing.

@@ -8,7 +8,7 @@ pub use self::triage::has_schedulable_triage;
 
 use std::time::Duration;
 
-use azolla_protocol::{Actor, EventType, ObjectiveId, ProcessedReason, ResourceRef, lifecycle::is_archived};
+use azolla_protocol::{Actor, EventType, ObjectiveId, ProcessedReason, ResourceRef};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredEvent, StreamRoom, SubstrateError, Write};
 
 use crate::{
@@ -43,7 +43,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     }
     for event in events {
         let resource = ResourceRef::from(&event.event.event_id);
-        if let Some(wait) = ctx.backoff.wait(&resource) {
+        if let Some(wait) = ctx.backs_off(&resource, event.claim_count).await? {
             tick = tick.or_wait(wait);
             continue;
         }
@@ -84,7 +84,11 @@ async fn at_once(
         Some(Ok(None)) => return Ok(Claimed::Stays),
         Some(Ok(Some(commit))) => {
             let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
-            ctx.substrate.commit(commit).await.map_err(WorkerError::from)
+            let committed = ctx.substrate.commit(commit).await;
+            if let Err(SubstrateError::OutcomeUnknown { .. }) = committed {
+                never_got_through(ctx, resource).await;
+            }
+            committed.map_err(WorkerError::from)
         }
         Some(Err(error)) => Err(error),
     };
@@ -108,6 +112,17 @@ async fn at_once(
     }
 }
 
+/// A commit whose answer was lost may never get through: from here on its event is claimed first, which counts each try
+/// (W-7). That of a triage, which never is, is counted here, if the store answers.
+async fn never_got_through(ctx: &WorkerContext, resource: &ResourceRef) {
+    ctx.backoff.moved(resource);
+    if let Flow::TaskMgmt(_) = ctx.flow
+        && let Ok(Some(claim)) = lease::acquire(ctx, resource, Actor::Scheduler).await
+    {
+        let _ = lease::release(ctx, &claim, Release::Failed).await;
+    }
+}
+
 /// The same under a claim that is held meanwhile.
 async fn claimed_first(
     ctx: &WorkerContext,
@@ -118,12 +133,6 @@ async fn claimed_first(
     let Ok(objective_id) = ObjectiveId::new(event.event.resource_id.clone()) else {
         return at_once(ctx, resource, event).await;
     };
-    // What cannot be read is met again under the claim, and counted there.
-    if matches!(ctx.read().objective(&objective_id).await, Ok(Some(stored)) if is_archived(&stored.objective))
-    {
-        // It waits, perhaps for ever, and a claim is a durable write.
-        return Ok(Claimed::Stays);
-    }
     let work = async {
         // C-1: eligibility is read again under the claim.
         match ctx.read().event(&event.event.event_id).await? {

@@ -10,7 +10,10 @@ use azolla_protocol::{
     BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, PauseReason,
     PauseState, ResourceRef, RunId, RunRecord, lifecycle::has_open_blocker,
 };
-use azolla_testkit::{Answer, Backend, MemoryRepository, ScriptedDiazotroph, World, cycle::LEASE_MS};
+use azolla_testkit::{
+    Answer, Backend, MemoryRepository, ScriptedDiazotroph, World,
+    cycle::{LATER_MS, LEASE_MS},
+};
 
 use crate::runner::{bundle, workorder};
 
@@ -365,6 +368,7 @@ async fn w7_a_panic_of_a_gate_is_counted() {
         let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read");
         assert_eq!(stored.expect("it is there").claim_count, panics);
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
     assert_eq!(world.gate().await, Tick::Advanced);
     assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Pass);
@@ -380,7 +384,20 @@ async fn w7_a_repository_that_stays_away_is_a_fail_in_the_end() {
     for _ in 0..3 {
         assert!(matches!(world.gate().await, Tick::Waiting(_)));
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
+}
+
+/// S-m: a cancel does not wait until what failed in passing is tried again.
+#[tokio::test]
+async fn sm_a_cancel_does_not_wait_for_a_gate_that_backs_off() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.repository.fail_next([RepositoryError::Unavailable("no route to host".into())]);
+    assert!(matches!(world.gate().await, Tick::Waiting(_)));
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
     assert_eq!(world.gate().await, Tick::Advanced);
     assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
 }

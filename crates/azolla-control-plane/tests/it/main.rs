@@ -1,5 +1,6 @@
 //! The flows by hand-driven ticks on a real store (PROTOCOL.md 6, 7.1 and 7.2).
 
+mod away;
 mod checks;
 mod deadlines;
 mod gate;

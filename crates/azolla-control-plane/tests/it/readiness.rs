@@ -36,6 +36,31 @@ async fn w1_the_next_entry_into_todo_has_the_next_event() {
     assert_eq!(events(&world).await, [format!("evt-{}-1", id.body()), format!("evt-{}-2", id.body())]);
 }
 
+/// W-3: an objective that cannot be read keeps no other from its event.
+#[tokio::test]
+async fn w3_an_unreadable_objective_keeps_no_other_from_its_event() {
+    let world = World::new(Backend::Sqlite).await;
+    let (first, second) = (world.approved().await, world.approved().await);
+    let broken = format!(
+        "DROP TRIGGER objective_update; UPDATE objective SET metadata = 'nothing' WHERE objective_id = '{first}'"
+    );
+    world.store.raw(&broken).await.expect("it is broken");
+    assert_eq!(world.readiness().await, Tick::Advanced);
+    assert!(events(&world).await.contains(&format!("evt-{}-1", second.body())));
+}
+
+/// S-o, W-3: events of what is put away wait unseen, so that however many there are, they hide nothing.
+#[tokio::test]
+async fn so_w3_events_of_archived_objectives_hide_no_other() {
+    let world = World::new(Backend::Sqlite).await;
+    let (first, second) = (world.approved().await, world.approved().await);
+    world.readiness().await;
+    world.operator().archive(&first).await.expect("archived");
+    assert_eq!(events(&world).await, [format!("evt-{}-1", second.body())]);
+    world.operator().unarchive(&first).await.expect("back");
+    assert_eq!(events(&world).await.len(), 2);
+}
+
 async fn events(world: &World) -> Vec<String> {
     let events = world.store.read().unprocessed_events(EventType::TicketReady, 10).await.expect("a read");
     events.iter().map(|stored| stored.event.event_id.to_string()).collect()

@@ -8,8 +8,11 @@ use azolla_protocol::{
     RunnerStatus, Timestamp, Usage, WorkOrderId, WorkorderStatus,
 };
 use azolla_testkit::{
-    Answer, Backend, MemoryRepository, PatchCycle, ScriptedDiazotroph, World, cycle::LEASE_MS,
-    diazotroph::PATCH, repository::BROKEN_PATCH, world::ScriptedLedger,
+    Answer, Backend, MemoryRepository, PatchCycle, ScriptedDiazotroph, World,
+    cycle::{LATER_MS, LEASE_MS},
+    diazotroph::PATCH,
+    repository::BROKEN_PATCH,
+    world::ScriptedLedger,
 };
 
 pub(crate) fn workorder(id: &ObjectiveId, entry: u64) -> WorkOrderId {
@@ -222,6 +225,18 @@ async fn w7_a_workorder_that_kills_its_runner_ends_in_a_bundle() {
     assert_eq!(bundle.metadata.more["failure"], "POISON");
 }
 
+/// S-m: a cancel does not wait until what failed in passing is tried again.
+#[tokio::test]
+async fn sm_a_cancel_does_not_wait_for_a_run_that_backs_off() {
+    let panics = Answer::By(|_| panic!("a diazotroph that a test makes panic"));
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([panics])).await;
+    let id = world.scheduled().await;
+    assert!(matches!(world.runner().await, Tick::Waiting(_)));
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.more["failure"], "CANCELLED");
+}
+
 /// S-m: a run that is cancelled while it works stops at the next renewal and still leaves its bundle.
 #[tokio::test]
 async fn sm_a_cancelled_run_stops_at_its_next_renewal() {
@@ -327,6 +342,7 @@ async fn w7_b3_a_workorder_that_cannot_be_loaded_ends_in_a_bundle() {
     for _ in 0..3 {
         assert!(matches!(world.runner().await, Tick::Waiting(_)));
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
     assert_eq!(world.runner().await, Tick::Advanced);
     let bundle = world.store.read().output_of(&work_order_id).await.expect("a read").expect("its bundle");
@@ -451,6 +467,7 @@ async fn w7_b3_a_run_that_panics_is_counted_and_ends_in_a_bundle() {
         let stored = world.store.read().workorder(&workorder(&id, 1)).await.expect("a read");
         assert_eq!(stored.expect("it is there").claim_count, panics);
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
     assert_eq!(world.runner().await, Tick::Advanced);
     assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::GenerationFailed);

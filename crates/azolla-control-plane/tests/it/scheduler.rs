@@ -1,5 +1,7 @@
 //! Scheduler: PF-1 to PF-5, every way out.
 
+use std::time::Duration;
+
 use azolla_control_plane::{Tick, repo::RepositoryError};
 use azolla_protocol::{
     Actor, BlockerKind, Event, EventId, EventType, ObjectiveId, ObjectiveStatus, PauseReason,
@@ -8,11 +10,11 @@ use azolla_protocol::{
 use azolla_substrate::{JournalCursor, StreamRoom, Write};
 use azolla_testkit::{
     Backend, MemoryRepository, World,
-    cycle::{LEASE_MS, valid},
+    cycle::{LATER_MS, LEASE_MS, valid},
     store::azolla_id,
 };
 
-fn first_event(id: &ObjectiveId) -> EventId {
+pub(crate) fn first_event(id: &ObjectiveId) -> EventId {
     EventId::for_entry(id, 1).expect("a short id")
 }
 
@@ -185,8 +187,8 @@ async fn pf3_w7_a_fault_that_never_passes_blocks_after_three_tries() {
             matches!(world.scheduler().await, Tick::Waiting(_)),
             "and is not tried again before its time"
         );
-        // Another process start does not know of the wait, but the count is the store's.
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
     assert_eq!(world.scheduler().await, Tick::Advanced);
     assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Blocked));
@@ -295,6 +297,7 @@ async fn w7_a5_a_snapshot_that_cannot_be_written_starves_nobody() {
     for _ in 0..3 {
         assert!(matches!(world.scheduler().await, Tick::Waiting(_)));
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
     assert_eq!(world.scheduler().await, Tick::Advanced);
     assert_eq!(world.objective(&first).await.objective.status, ObjectiveStatus::Blocked);
@@ -323,6 +326,25 @@ async fn w7_a_death_while_looking_at_an_event_is_counted() {
     let reason_given = objective.blocked_reason.expect("it says why");
     assert!(reason_given.starts_with("scheduling failed 3 times in a row"), "{reason_given}");
     assert_eq!(reason(&world, &first_event(&id)).await, Some(ProcessedReason::Blocked));
+}
+
+/// PF-3, W-7: what failed in passing waits in every process, not only in the one that it failed in: one outage uses up one
+/// try.
+#[tokio::test]
+async fn pf3_w7_what_failed_in_another_process_waits_here_too() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.approved().await;
+    world.readiness().await;
+    world.repository.fail_next([RepositoryError::Unavailable("no route to host".into())]);
+    assert!(matches!(world.scheduler().await, Tick::Waiting(_)));
+    world.store.advance(4_000).await;
+    world.as_another_owner();
+    assert_eq!(world.scheduler().await, Tick::Waiting(Duration::from_secs(6)));
+    let event = world.store.read().event(&first_event(&id)).await.expect("a read").expect("it is there");
+    assert_eq!(event.claim_count, 1);
+    world.store.advance(6_000).await;
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::InProgress);
 }
 
 /// C-6: an event that another process left is scheduled as if that one had not begun.

@@ -302,7 +302,7 @@ on_both_backends! {
         let operator = world.operator();
         let id = world.approved().await;
         operator.archive(&id).await.unwrap();
-        assert_eq!(world.store.read().objectives_awaiting_event(10).await.unwrap(), []);
+        assert_eq!(world.store.read().objectives_awaiting_event(10).await.unwrap().len(), 0);
         assert_eq!(refused(operator.withdraw(&id).await), format!("objective {id} is archived"));
         let back = operator.unarchive(&id).await.unwrap();
         assert_eq!(back.status, ObjectiveStatus::Todo);

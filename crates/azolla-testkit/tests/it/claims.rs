@@ -1,11 +1,15 @@
 //! Claims and leases (PROTOCOL.md section 5), on a clock that the test moves.
 
 use azolla_protocol::{Actor, GateResult, ResourceRef, Timestamp};
-use azolla_substrate::{ClaimOutcome, CommitOutcome, Fence, Release, RenewOutcome, SubstrateError, verify};
+use azolla_substrate::{
+    ClaimOutcome, Commit, CommitOutcome, Fence, Release, RenewOutcome, SubstrateError, Write, verify,
+};
 use azolla_testkit::{
     PatchCycle, TestStore,
-    cycle::{LEASE_MS, ROOM, lease},
+    cycle::{LEASE_MS, ROOM, lease, output_bundle, valid},
 };
+
+use crate::seed;
 
 const TWO_DAYS_MS: i64 = 2 * 24 * 3_600_000;
 
@@ -256,6 +260,38 @@ on_both_backends! {
         assert_eq!(world.granted(&(&work_order_id).into()).await.budget_consumed_ms, 7_000);
     }
 
+    async fn b2_a_claim_that_is_given_back_with_its_usage_is_charged_once(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let work_order_id = cycle.scheduled().await;
+        for (release, version, charged) in [(Release::Unused, 1, 7_000), (Release::Failed, 2, 14_000)] {
+            let fence = world.granted(&(&work_order_id).into()).await.fence;
+            assert_eq!(fence.claim_version, version);
+            world.advance(7_000).await;
+            let usage = seed::usage(&fence, &work_order_id, world.now().await);
+            let commit = Commit::new(world.ids.commit_id(), Actor::Runner)
+                .with(Write::RecordUsage(valid(usage)))
+                .with(Write::GiveBack(release));
+            assert_eq!(world.store.commit(commit.fenced(fence)).await.unwrap(), CommitOutcome::Done);
+            let stored = world.read().workorder(&work_order_id).await.unwrap().unwrap();
+            assert_eq!(stored.budget_consumed_ms, charged);
+        }
+        let stored = world.read().workorder(&work_order_id).await.unwrap().unwrap();
+        assert_eq!(stored.claim_count, 1, "the one that failed");
+    }
+
+    async fn b2_a_claim_that_comes_to_an_outcome_is_not_given_back(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let work_order_id = cycle.scheduled().await;
+        let fence = world.granted(&(&work_order_id).into()).await.fence;
+        let bundle = output_bundle(&work_order_id, &cycle.objective_id, world.now().await);
+        let commit = Commit::new(world.ids.commit_id(), Actor::Runner)
+            .with(Write::Execute(valid(bundle)))
+            .with(Write::GiveBack(Release::Unused));
+        let refused = world.store.commit(commit.fenced(fence)).await;
+        assert!(matches!(refused, Err(SubstrateError::Malformed(_))), "{refused:?}");
+        assert_eq!(world.read().output_of(&work_order_id).await.unwrap(), None);
+    }
+
     async fn c8_a_claiming_commit_is_held_by_a_live_claim_and_writes_nothing(world: TestStore) {
         let cycle = PatchCycle::todo(&world).await;
         let event_id = cycle.emitted().await;
@@ -271,6 +307,16 @@ on_both_backends! {
         // W-5: another scheduler that had loaded the same event is too late.
         assert_eq!(world.store.commit(late).await.unwrap(), CommitOutcome::Held);
         assert_eq!(verify(world.read()).await.unwrap(), []);
+    }
+
+    async fn t36_runs_come_in_the_order_of_their_entries(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let first = cycle.run(GateResult::Fail).await;
+        world.advance(-3_600_000).await;
+        let second = cycle.run(GateResult::Pass).await;
+        let runs = world.read().runs_of(&cycle.objective_id).await.unwrap();
+        let ran: Vec<_> = runs.into_iter().map(|run| run.work_order_id).collect();
+        assert_eq!(ran, [first, second]);
     }
 
     async fn c7_a_clock_that_jumps_back_never_shortens_a_lease(world: TestStore) {

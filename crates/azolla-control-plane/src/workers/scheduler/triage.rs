@@ -61,7 +61,9 @@ pub async fn has_schedulable_triage(ctx: &WorkerContext) -> Result<bool, WorkerE
     }
     for event in ctx.read().unprocessed_events(EventType::CaptureReady, CANDIDATES).await? {
         let resource = ResourceRef::from(&event.event.event_id);
-        if ctx.backoff.wait(&resource).is_none() && ctx.held_for(&resource, None).await?.is_none() {
+        if ctx.backs_off(&resource, event.claim_count).await?.is_none()
+            && ctx.held_for(&resource, None).await?.is_none()
+        {
             return Ok(ctx.read().has_pending_capture(ctx.settings.attempts_max).await?);
         }
     }

@@ -1,8 +1,18 @@
-//! A request that is made while the open one is being answered (MF-1).
+//! What another process does to a request between a look and what follows from it (MF-1, W-7).
 
-use azolla_control_plane::operator::{Operator, Requested};
-use azolla_substrate::{BoxFuture, Commit, CommitOutcome, Substrate, SubstrateError};
+use std::sync::{Arc, Mutex};
+
+use azolla_control_plane::{
+    Tick,
+    operator::{Operator, Requested},
+};
+use azolla_protocol::{Actor, LeaseLength, OwnerId, ProcessedReason, ResourceRef};
+use azolla_substrate::{
+    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, Release, Substrate, SubstrateError,
+};
 use azolla_testkit::{Backend, Decorated, Decorator, TaskWorld};
+
+use super::{ended, request};
 
 /// A store where whoever is refused comes too late by all that the workers do meanwhile.
 struct Overtaken<'a>(&'a TaskWorld);
@@ -36,4 +46,63 @@ async fn mf1_a_request_whose_open_one_is_answered_meanwhile_is_made() {
     assert_ne!(event_id, first.event_id);
     let stored = world.store.read().event(&event_id).await.unwrap();
     assert!(stored.is_some_and(|stored| !stored.event.processed), "{event_id} is there and open");
+}
+
+/// A store where somebody else gives a claim back, unused, right before this process writes.
+struct GivesBack {
+    store: Arc<dyn Substrate>,
+    held: Mutex<Option<Fence>>,
+}
+
+impl GivesBack {
+    async fn give_back(&self) {
+        let held = self.held.lock().expect("no panic").take();
+        if let Some(fence) = held {
+            let released = self.store.release_claim(&fence, Release::Unused, Actor::ManifestScheduler);
+            released.await.expect("it is still held");
+        }
+    }
+}
+
+impl Decorator for GivesBack {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn acquire_claim<'a>(
+        &'a self,
+        resource: &'a ResourceRef,
+        owner: &'a OwnerId,
+        lease: LeaseLength,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
+        Box::pin(async move {
+            self.give_back().await;
+            self.store.acquire_claim(resource, owner, lease, actor).await
+        })
+    }
+
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+        Box::pin(async move {
+            self.give_back().await;
+            self.store.commit(commit).await
+        })
+    }
+}
+
+/// W-7: a claim that is held while events are listed counts there, and no more once it is given back unused.
+#[tokio::test]
+async fn w7_a_claim_that_is_given_back_meanwhile_poisons_no_request() {
+    let mut world = super::world(Backend::Sqlite).await;
+    let event_id = request(&world, "evt-1").await;
+    let resource = ResourceRef::from(&event_id);
+    for _ in 0..2 {
+        let fence = world.store.granted(&resource).await.fence;
+        let failed = world.store.store.release_claim(&fence, Release::Failed, Actor::ManifestScheduler);
+        failed.await.expect("it is held");
+    }
+    let held = Mutex::new(Some(world.store.granted(&resource).await.fence));
+    world.ctx.substrate = Arc::new(Decorated(GivesBack { store: world.store.store.clone(), held }));
+    assert_eq!(world.manifest_scheduler().await, Tick::Advanced);
+    assert_eq!(ended(&world, &event_id).await, Some(ProcessedReason::Scheduled));
 }

@@ -7,7 +7,12 @@ use azolla_protocol::{
     content::{TriageInput, read_data},
 };
 use azolla_substrate::{Release, StreamState, Write};
-use azolla_testkit::{Backend, TaskWorld, cycle::valid, store::azolla_id, world::ScriptedLedger};
+use azolla_testkit::{
+    Backend, TaskWorld,
+    cycle::{LATER_MS, valid},
+    store::azolla_id,
+    world::ScriptedLedger,
+};
 
 use super::*;
 
@@ -249,6 +254,7 @@ async fn w7_a_missing_standing_objective_is_not_waited_for_without_end() {
     for _ in 0..3 {
         assert!(matches!(world.scheduler().await, Tick::Waiting(_)));
         world.as_another_owner();
+        world.store.advance(LATER_MS).await;
     }
     assert_eq!(world.scheduler().await, Tick::Advanced);
     assert_eq!(reason(&world, &id, 1).await, Some(ProcessedReason::Blocked));

@@ -1,5 +1,6 @@
 //! Tests of the SQLite backend's inside: its statements, its plans, its upgrades.
 
+mod conditions;
 mod writer;
 
 use std::{

@@ -8,6 +8,7 @@ mod corpus;
 mod edit_properties;
 mod edits;
 mod hidden;
+mod history;
 mod names;
 mod properties;
 mod publish;

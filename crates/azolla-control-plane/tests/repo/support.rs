@@ -2,8 +2,13 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    io::{Seek, Write},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, PermissionsExt, symlink},
+    },
     path::{Path, PathBuf},
 };
 
@@ -38,8 +43,17 @@ impl World {
         Self::with(gits().remove(0))
     }
 
+    /// Returns a world in memory, where there is room in it, for what makes very many files.
+    pub(crate) fn in_memory() -> Self {
+        let dir = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap();
+        Self::at(gits().remove(0), dir)
+    }
+
     fn with(git: PathBuf) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::at(git, tempfile::tempdir().unwrap())
+    }
+
+    fn at(git: PathBuf, dir: TempDir) -> Self {
         let repo = dir.path().join("operator");
         fs::create_dir(&repo).unwrap();
         let world = Self { dir, git, repo };
@@ -62,18 +76,52 @@ impl World {
         out.trim_end().to_owned()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the operator's own git, not ours")]
     pub(crate) fn run_in(&self, directory: &Path, arguments: &[&str]) -> (i32, String) {
-        let output = std::process::Command::new(&self.git)
-            .args(arguments)
+        let output = self.git_in(directory, arguments).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// Runs git in a directory with `input`, and returns exactly what it printed.
+    pub(crate) fn ask_in(&self, directory: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(input).unwrap();
+        file.rewind().unwrap();
+        let output = self.git_in(directory, arguments).stdin(file).output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    }
+
+    /// Returns what modes and blobs of the repository in a directory stand for, byte by byte.
+    pub(crate) fn nodes(&self, directory: &Path, blobs: &[(&str, &str)]) -> Vec<Node> {
+        let ids: String = blobs.iter().map(|(_, id)| format!("{id}\n")).collect();
+        let answer = self.ask_in(directory, &["cat-file", "--batch=%(objectsize)"], ids.as_bytes());
+        let mut rest = answer.as_slice();
+        let mut next = || {
+            let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+            let size: usize = std::str::from_utf8(&rest[..end]).unwrap().parse().unwrap();
+            let content = rest[end + 1..][..size].to_vec();
+            rest = &rest[end + 1 + size + 1..];
+            content
+        };
+        let node = |(mode, _): &(&str, &str)| match *mode {
+            "100644" => Node::File(next()),
+            "100755" => Node::Executable(next()),
+            "120000" => Node::Link(next()),
+            mode => panic!("mode {mode}"),
+        };
+        blobs.iter().map(node).collect()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the operator's own git, not ours")]
+    fn git_in(&self, directory: &Path, arguments: &[&str]) -> std::process::Command {
+        let mut git = std::process::Command::new(&self.git);
+        git.args(arguments)
             .current_dir(directory)
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_EDITOR", "true")
-            .output()
-            .unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+            .env("GIT_EDITOR", "true");
+        git
     }
 
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
@@ -137,6 +185,35 @@ impl World {
         let (code, out) = self.run_in(self.dir.path(), &arguments);
         assert_eq!(code, 0, "{out}");
         out.trim_end().to_owned()
+    }
+}
+
+/// What a tree has at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    File(Vec<u8>),
+    Executable(Vec<u8>),
+    Link(Vec<u8>),
+}
+
+impl Node {
+    /// Returns how many bytes it has.
+    pub(crate) fn bytes(&self) -> u64 {
+        let (Self::File(content) | Self::Executable(content) | Self::Link(content)) = self;
+        content.len() as u64
+    }
+
+    /// Puts it where nothing is yet.
+    pub(crate) fn put(&self, path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match self {
+            Self::Link(target) => symlink(OsStr::from_bytes(target), path).unwrap(),
+            Self::File(content) => fs::write(path, content).unwrap(),
+            Self::Executable(content) => {
+                fs::write(path, content).unwrap();
+                fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
     }
 }
 

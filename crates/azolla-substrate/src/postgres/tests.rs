@@ -1,5 +1,7 @@
 //! Tests of the PostgreSQL backend's inside: its statements, its plans, its upgrades.
 
+mod killed;
+
 use azolla_protocol::AzollaType;
 use azolla_testkit::postgres::{TestDatabase, fresh_database};
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage, types::Type};
@@ -197,7 +199,7 @@ static UPGRADED: &[Migration] = &[
     Migration { sqlite: "", postgres: "CREATE TABLE extra (x TEXT); INSERT INTO extra VALUES ('new')" },
 ];
 
-/// An upgrade that ends half-way, as a kill would end it.
+/// An upgrade with a statement that fails.
 static CUT: &[Migration] = &[
     MIGRATIONS[0],
     Migration { sqlite: "", postgres: "CREATE TABLE extra (x TEXT); SELECT nobody_knows()" },
@@ -240,7 +242,7 @@ async fn an_upgrade_leaves_a_backup_with_every_row() {
 }
 
 #[tokio::test]
-async fn an_upgrade_that_is_cut_off_leaves_the_old_store() {
+async fn an_upgrade_that_fails_half_way_leaves_the_old_store() {
     let (database, store, client) = fresh().await;
     drop(store);
     client.batch_execute(NOTE).await.unwrap();

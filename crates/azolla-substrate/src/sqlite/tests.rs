@@ -1,6 +1,7 @@
 //! Tests of the SQLite backend's inside: its statements, its plans, its upgrades.
 
 mod conditions;
+mod killed;
 mod writer;
 
 use std::{
@@ -159,7 +160,7 @@ static UPGRADED: &[Migration] = &[
     },
 ];
 
-/// An upgrade that ends half-way, as a kill would end it.
+/// An upgrade with a statement that fails.
 static CUT: &[Migration] = &[
     MIGRATIONS[0],
     Migration { sqlite: "CREATE TABLE extra (x TEXT) STRICT; SELECT nobody_knows()", postgres: "" },
@@ -210,7 +211,7 @@ async fn an_upgrade_leaves_a_backup_that_opens_as_the_old_store() {
 }
 
 #[tokio::test]
-async fn an_upgrade_that_is_cut_off_leaves_the_old_store() {
+async fn an_upgrade_that_fails_half_way_leaves_the_old_store() {
     let (directory, path, store) = fresh().await;
     drop(store);
     connection(&path).execute_batch(NOTE).unwrap();

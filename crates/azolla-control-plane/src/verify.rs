@@ -1,18 +1,54 @@
-//! What `azolla verify` cannot see in the store alone: every stored patch still gives its commit (invariant 11), and
-//! nothing is left to do but what a limit holds back (12).
+//! What `azolla verify` cannot see in the store alone: every stored patch still gives its commit, no branch is at one that
+//! failed (invariant 11), and nothing is left to do but what a limit holds back (12).
 
 mod idle;
 
-use azolla_protocol::{OutputBundle, RunnerStatus, SnapshotId, Workorder};
+use azolla_protocol::{ObjectiveId, OutputBundle, RunnerStatus, SnapshotId, Workorder};
 use azolla_substrate::{Finding, ObjectiveFilter, SubstrateRead};
 
 use crate::{
     context::WorkerError,
-    repo::{Repository, TakeError},
+    repo::{CommitSha, Repository, TakeError, Tried, branch_of},
     snapshot::patch,
 };
 
 pub use self::idle::{Limits, left_to_do};
+
+/// The branch of a patch that failed, in the operator's repository: whoever gated it was ended between the two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBranch {
+    /// The objective, which gives the branch its name.
+    pub objective_id: ObjectiveId,
+    /// Where the branch is.
+    pub commit: CommitSha,
+    /// What has a run of this objective.
+    pub tried: Tried,
+}
+
+impl LeftBranch {
+    /// Returns what is wrong with it.
+    pub fn finding(&self) -> Finding {
+        let branch = branch_of(&self.objective_id);
+        let what = format!("failed its gate and is at {branch} all the same: azolla doctor --repair");
+        Finding { invariant: 11, resource: self.commit.clone(), what }
+    }
+}
+
+/// Returns the branches that are at a patch that failed (G-1). One whose commit has no run is being gated, or of somebody
+/// else.
+pub async fn branches(
+    read: &dyn SubstrateRead,
+    repository: &dyn Repository,
+) -> Result<Vec<LeftBranch>, WorkerError> {
+    let mut left = Vec::new();
+    for (objective_id, commit) in repository.branches().await? {
+        let tried = Tried::of(read.runs_of(&objective_id).await?);
+        if tried.failed.contains(&commit) {
+            left.push(LeftBranch { objective_id, commit, tried });
+        }
+    }
+    Ok(left)
+}
 
 /// Rebuilds base + stored patch of every completed workorder, and returns those that come to something else.
 pub async fn patches(

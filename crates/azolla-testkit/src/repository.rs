@@ -9,8 +9,9 @@ use std::{
 
 use azolla_control_plane::repo::{
     Attempt, Attempted, Candidate, Description, Entry, Pick, Published, Repository, RepositoryError,
-    TakeError, Taken, Worktree,
+    TakeError, Taken, Worktree, branch_of,
 };
+use azolla_protocol::ObjectiveId;
 use azolla_substrate::BoxFuture;
 use tokio::sync::Notify;
 
@@ -238,19 +239,29 @@ impl Repository for MemoryRepository {
 
     fn withdraw<'a>(
         &'a self,
-        attempt: &'a Attempt,
-        commit: &'a str,
+        objective: &'a ObjectiveId,
+        failed: &'a [String],
         passed: &'a [String],
-    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>> {
         Box::pin(async move {
             let mut state = self.state();
-            let there = state.published.entry(attempt.branch()).or_default();
-            if there.pop_if(|(_, last)| *last == commit).is_some()
-                && !there.last().is_some_and(|(_, last)| passed.contains(last))
-            {
+            let there = state.published.entry(branch_of(objective)).or_default();
+            let is_taken = there.pop_if(|(_, last)| failed.contains(last)).is_some();
+            if is_taken && !there.last().is_some_and(|(_, last)| passed.contains(last)) {
                 there.clear();
             }
-            Ok(())
+            Ok(is_taken)
+        })
+    }
+
+    fn branches(&self) -> BoxFuture<'_, Result<Vec<(ObjectiveId, String)>, RepositoryError>> {
+        Box::pin(async {
+            let state = self.state();
+            let at = |(name, there): (&String, &Vec<(u64, String)>)| {
+                let id = ObjectiveId::new(name.strip_prefix("azolla/")?).ok()?;
+                Some((id, there.last()?.1.clone()))
+            };
+            Ok(state.published.iter().filter_map(at).collect())
         })
     }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use azolla_protocol::{DOCUMENT_BYTES_MAX, limits};
+use azolla_protocol::{DOCUMENT_BYTES_MAX, ObjectiveId, limits};
 use azolla_substrate::BoxFuture;
 
 use super::{
@@ -201,11 +201,15 @@ impl Repository for GitRepository {
 
     fn withdraw<'a>(
         &'a self,
-        attempt: &'a Attempt,
-        commit: &'a str,
+        objective: &'a ObjectiveId,
+        failed: &'a [String],
         passed: &'a [String],
-    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        Box::pin(self.withdraw_branch(attempt, commit, passed))
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>> {
+        Box::pin(self.withdraw_branch(objective, failed, passed))
+    }
+
+    fn branches(&self) -> BoxFuture<'_, Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError>> {
+        Box::pin(self.list_branches())
     }
 }
 

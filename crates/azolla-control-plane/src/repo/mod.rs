@@ -32,7 +32,7 @@ use std::{
     sync::Arc,
 };
 
-use azolla_protocol::{ObjectiveId, Timestamp, WorkOrderId};
+use azolla_protocol::{GateResult, ObjectiveId, RunRecord, Timestamp, WorkOrderId};
 use azolla_substrate::BoxFuture;
 
 pub use edit::edit_schema;
@@ -118,14 +118,19 @@ pub trait Repository: Send + Sync {
         earlier: &'a [String],
     ) -> BoxFuture<'a, Result<Published, RepositoryError>>;
 
-    /// Takes the branch away if it is at this attempt, which failed; an earlier one that it replaced comes back if it is
-    /// among those that passed. A branch that is anywhere else, or checked out, stays as it is (G-2).
+    /// Takes the branch of an objective away if it is at a commit that failed; an earlier one that it replaced comes back if
+    /// it is among those that passed. A branch that is anywhere else, or checked out, stays as it is (G-2). Tells whether
+    /// it was taken away.
     fn withdraw<'a>(
         &'a self,
-        attempt: &'a Attempt,
-        commit: &'a str,
+        objective: &'a ObjectiveId,
+        failed: &'a [String],
         passed: &'a [String],
-    ) -> BoxFuture<'a, Result<(), RepositoryError>>;
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>>;
+
+    /// Returns the branches of objectives that the operator's repository has, and where they are. Of a URL nothing is
+    /// known: nothing is pushed there.
+    fn branches(&self) -> BoxFuture<'_, Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError>>;
 }
 
 /// One attempt at an objective: what its commit is made of, so that any machine makes the same (G-1).
@@ -148,7 +153,37 @@ pub struct Attempt {
 impl Attempt {
     /// Returns the branch's name, without `refs/heads/`.
     pub fn branch(&self) -> String {
-        format!("azolla/{}", self.objective_id)
+        branch_of(&self.objective_id)
+    }
+}
+
+/// Returns the name of an objective's branch, without `refs/heads/`.
+pub fn branch_of(objective: &ObjectiveId) -> String {
+    format!("azolla/{objective}")
+}
+
+/// The commits of an objective that have a run: a branch that is at none of them is being gated, or not ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Those that failed. A commit names its workorder, and a workorder has one run: none of them passes later.
+    pub failed: Vec<CommitSha>,
+    /// Those that passed.
+    pub passed: Vec<CommitSha>,
+}
+
+impl Tried {
+    /// Sorts the runs of an objective. What passed once has not failed, whatever else is recorded of it.
+    pub fn of(runs: Vec<RunRecord>) -> Self {
+        let mut tried = Self::default();
+        for run in runs {
+            let commits = match run.gate_result {
+                GateResult::Pass => &mut tried.passed,
+                GateResult::Fail => &mut tried.failed,
+            };
+            commits.extend(run.commit_sha);
+        }
+        tried.failed.retain(|commit| !tried.passed.contains(commit));
+        tried
     }
 }
 

@@ -5,8 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
+use azolla_protocol::ObjectiveId;
+
 use super::{
-    Attempt, GitRepository, Published, RepositoryError,
+    Attempt, CommitSha, GitRepository, Published, RepositoryError, branch_of,
     git::{Call, FETCH_TIME, Output, unavailable},
     mirror::is_object_id,
     reference::RepoRef,
@@ -69,7 +71,7 @@ impl GitRepository {
             return Err(unavailable("the attempt is not a commit id"));
         }
         self.mirror.prepare()?;
-        let publishing = Publishing { repository: self, attempt, commit };
+        let publishing = Publishing { branch: self.branch(&attempt.objective_id), attempt, commit };
         match &self.repo {
             RepoRef::Url { url, .. } => Ok(publishing.to_url(url)),
             // The patch passed: whatever keeps the branch from going there is for the operator to settle.
@@ -85,26 +87,60 @@ impl GitRepository {
 
     pub(super) async fn withdraw_branch(
         &self,
-        attempt: &Attempt,
-        commit: &str,
+        objective: &ObjectiveId,
+        failed: &[String],
         passed: &[String],
-    ) -> Result<(), RepositoryError> {
-        if !is_object_id(commit) {
-            return Err(unavailable("the attempt is not a commit id"));
-        }
+    ) -> Result<bool, RepositoryError> {
+        // Nothing was pushed to a URL.
+        let RepoRef::Path(path) = &self.repo else { return Ok(false) };
         self.mirror.prepare()?;
-        match &self.repo {
-            // Nothing was pushed.
-            RepoRef::Url { .. } => Ok(()),
-            RepoRef::Path(path) => {
-                Publishing { repository: self, attempt, commit }.take_away(path, passed).await
-            }
-        }
+        self.branch(objective).take_away(path, failed, passed).await
+    }
+
+    pub(super) async fn list_branches(&self) -> Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError> {
+        let RepoRef::Path(path) = &self.repo else { return Ok(Vec::new()) };
+        self.mirror.prepare()?;
+        let listed = self.listed(&source::find(path)?).await?;
+        let ours = |listed: Listed| {
+            let id = listed.name.strip_prefix("refs/heads/azolla/")?;
+            Some((ObjectiveId::new(id).ok().filter(|_| listed.symbolic.is_empty())?, listed.id))
+        };
+        Ok(listed.into_iter().filter_map(ours).collect())
+    }
+
+    fn branch(&self, objective: &ObjectiveId) -> Branch<'_> {
+        Branch { repository: self, branch_ref: format!("refs/heads/{}", branch_of(objective)) }
+    }
+
+    /// Returns what the operator's repository has where our branches are.
+    async fn listed(&self, source: &Source) -> Result<Vec<Listed>, RepositoryError> {
+        let arguments = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/heads/azolla"];
+        let answer = self.git.answer(Call::new(&source.common_dir, arguments)).await?;
+        let line = |line: &str| {
+            let mut words = line.split(' ').map(str::to_owned);
+            let mut word = || words.next().unwrap_or_default();
+            Listed { id: word(), name: word(), symbolic: word() }
+        };
+        Ok(String::from_utf8_lossy(&answer).lines().map(line).collect())
     }
 }
 
-struct Publishing<'a> {
+/// A ref of the operator's repository.
+struct Listed {
+    id: String,
+    name: String,
+    /// What it stands for, if it is a symbolic one.
+    symbolic: String,
+}
+
+/// The one branch of an objective, in the operator's repository.
+struct Branch<'a> {
     repository: &'a GitRepository,
+    branch_ref: String,
+}
+
+struct Publishing<'a> {
+    branch: Branch<'a>,
     attempt: &'a Attempt,
     commit: &'a str,
 }
@@ -120,53 +156,20 @@ enum Present {
     InTheWay(String),
 }
 
-impl Publishing<'_> {
-    fn to_url(&self, url: &str) -> Published {
-        let command = format!(
-            "git --git-dir={} push {} {}:{}",
-            shell(self.repository.mirror.git_dir()),
-            quoted(url),
-            self.commit,
-            self.branch_ref()
-        );
-        Published::ByHand {
-            reason: "the repository is a URL, and nothing is pushed unasked".to_owned(),
-            command,
-        }
-    }
-
-    async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
+impl Branch<'_> {
+    /// Takes it away, if it is at what failed; what passed and was published before that comes back.
+    async fn take_away(
+        &self,
+        path: &Path,
+        failed: &[String],
+        passed: &[String],
+    ) -> Result<bool, RepositoryError> {
         let source = source::find(path)?;
-        if self.repository.mirror.latest_entry(&self.attempt.objective_id) > Some(self.attempt.entry()) {
-            return match self.present(&source).await? {
-                Present::Branch(there) if there == self.commit => Ok(Published::Done),
-                Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
-                _ => Ok(self.by_hand(path, "a later attempt has been made".to_owned())),
-            };
+        let Present::Branch(commit) = self.present(&source).await? else { return Ok(false) };
+        if !failed.contains(&commit) || self.holder(&source).await?.is_some() {
+            return Ok(false);
         }
-        if let Some(held) = self.holder(&source).await? {
-            return match self.present(&source).await? {
-                Present::Branch(there) if there == self.commit => Ok(Published::Done),
-                _ => Ok(self.held(path, &held)),
-            };
-        }
-        self.fetch_objects(&source).await?;
-        let step = format!("create {} {}\n", self.branch_ref(), self.commit);
-        let output = self.set(&source, PUBLISH, &step).await?;
-        if output.code == Some(0) {
-            return Ok(Published::Done);
-        }
-        self.replace(path, &source, earlier, &output).await
-    }
-
-    /// Takes the branch away, if it is at this commit; what passed and was published before it comes back.
-    async fn take_away(&self, path: &Path, passed: &[String]) -> Result<(), RepositoryError> {
-        let source = source::find(path)?;
-        let is_here = self.present(&source).await? == Present::Branch(self.commit.to_owned());
-        if !is_here || self.holder(&source).await?.is_some() {
-            return Ok(());
-        }
-        let (branch_ref, commit) = (self.branch_ref(), self.commit);
+        let branch_ref = &self.branch_ref;
         let before = self.before(&source).await?.filter(|before| passed.contains(before));
         let (step, back) = match &before {
             Some(before) => (
@@ -182,18 +185,93 @@ impl Publishing<'_> {
         if self.holder(&source).await?.is_some() {
             // The operator went there between the look and the step: what is checked out stays as it was.
             self.set(&source, PUBLISH, &back).await?;
+            return Ok(false);
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Returns what this commit replaced, as the ref's own log has it. Without a log nothing comes back: the branch may
-    /// not have been there.
+    /// Returns what it was at before, as the ref's own log has it. Without a log nothing comes back: the branch may not
+    /// have been there.
     async fn before(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
-        let name = format!("{}@{{1}}", self.branch_ref());
+        let name = format!("{}@{{1}}", self.branch_ref);
         let call = Call::new(&source.common_dir, ["rev-parse", "--verify", "--quiet", &name]);
         let output = self.repository.git.run(call).await?;
         let before = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         Ok((output.code == Some(0)).then_some(before))
+    }
+
+    async fn holder(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
+        if let Some(held) = source::holder(source, &self.branch_ref) {
+            return Ok(Some(format!("{} {}", held.work_tree.display(), held.how)));
+        }
+        if !source.reftable {
+            return Ok(None);
+        }
+        let call = Call::new(&source.common_dir, ["worktree", "list", "--porcelain"]);
+        let answer = self.repository.git.answer(call).await?;
+        let line = format!("branch {}", self.branch_ref);
+        let is_held = String::from_utf8_lossy(&answer).lines().any(|listed| listed == line);
+        Ok(is_held.then(|| "a working tree has it checked out".to_owned()))
+    }
+
+    async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
+        let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
+        self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
+    }
+
+    async fn present(&self, source: &Source) -> Result<Present, RepositoryError> {
+        for Listed { id, name, symbolic } in self.repository.listed(source).await? {
+            if name == self.branch_ref {
+                let is_symbolic = !symbolic.is_empty();
+                return Ok(if is_symbolic { Present::Symbolic(symbolic) } else { Present::Branch(id) });
+            }
+            let is_below = name.strip_prefix(&self.branch_ref).is_some_and(|rest| rest.starts_with('/'));
+            if is_below || name == "refs/heads/azolla" {
+                return Ok(Present::InTheWay(name.trim_start_matches("refs/heads/").to_owned()));
+            }
+        }
+        Ok(Present::Nothing)
+    }
+}
+
+impl Publishing<'_> {
+    fn to_url(&self, url: &str) -> Published {
+        let command = format!(
+            "git --git-dir={} push {} {}:{}",
+            shell(self.branch.repository.mirror.git_dir()),
+            quoted(url),
+            self.commit,
+            self.branch.branch_ref
+        );
+        Published::ByHand {
+            reason: "the repository is a URL, and nothing is pushed unasked".to_owned(),
+            command,
+        }
+    }
+
+    async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
+        let source = source::find(path)?;
+        if self.branch.repository.mirror.latest_entry(&self.attempt.objective_id) > Some(self.attempt.entry())
+        {
+            return match self.branch.present(&source).await? {
+                Present::Branch(there) if there == self.commit => Ok(Published::Done),
+                Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
+                _ => Ok(self.by_hand(path, "a later attempt has been made".to_owned())),
+            };
+        }
+        if let Some(held) = self.branch.holder(&source).await? {
+            return match self.branch.present(&source).await? {
+                Present::Branch(there) if there == self.commit => Ok(Published::Done),
+                _ => Ok(self.held(path, &held)),
+            };
+        }
+        self.fetch_objects(&source).await?;
+        let step = format!("create {} {}\n", self.branch.branch_ref, self.commit);
+        let output = self.branch.set(&source, PUBLISH, &step).await?;
+        if output.code == Some(0) {
+            return Ok(Published::Done);
+        }
+        self.replace(path, &source, earlier, &output).await
     }
 
     /// Handles a branch that is there already, or whatever else was in the way of making it.
@@ -205,7 +283,7 @@ impl Publishing<'_> {
         first: &Output,
     ) -> Result<Published, RepositoryError> {
         let branch = self.attempt.branch();
-        match self.present(source).await? {
+        match self.branch.present(source).await? {
             Present::Branch(there) if there == self.commit => Ok(Published::Done),
             Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
             Present::Branch(there) if self.entry_of(&there).is_some() || earlier.contains(&there) => {
@@ -226,41 +304,28 @@ impl Publishing<'_> {
 
     /// Moves the branch on from an earlier attempt.
     async fn move_on(&self, path: &Path, source: &Source, there: &str) -> Result<Published, RepositoryError> {
-        let (branch_ref, commit) = (self.branch_ref(), self.commit);
-        let output = self.set(source, PUBLISH, &format!("update {branch_ref} {commit} {there}\n")).await?;
+        let (branch_ref, commit) = (&self.branch.branch_ref, self.commit);
+        let output =
+            self.branch.set(source, PUBLISH, &format!("update {branch_ref} {commit} {there}\n")).await?;
         if output.code != Some(0) {
             let reason = format!("{} could not be set: {}", self.attempt.branch(), output.complaint());
             return Ok(self.by_hand(path, reason));
         }
-        let Some(held) = self.holder(source).await? else { return Ok(Published::Done) };
+        let Some(held) = self.branch.holder(source).await? else { return Ok(Published::Done) };
         // The operator went there between the look and the step: what is checked out stays as it was.
-        self.set(source, WITHDRAW, &format!("update {branch_ref} {there} {commit}\n")).await?;
+        self.branch.set(source, WITHDRAW, &format!("update {branch_ref} {there} {commit}\n")).await?;
         Ok(self.held(path, &held))
     }
 
-    async fn holder(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
-        if let Some(held) = source::holder(source, &self.branch_ref()) {
-            return Ok(Some(format!("{} {}", held.work_tree.display(), held.how)));
-        }
-        if !source.reftable {
-            return Ok(None);
-        }
-        let call = Call::new(&source.common_dir, ["worktree", "list", "--porcelain"]);
-        let answer = self.repository.git.answer(call).await?;
-        let line = format!("branch {}", self.branch_ref());
-        let is_held = String::from_utf8_lossy(&answer).lines().any(|listed| listed == line);
-        Ok(is_held.then(|| "a working tree has it checked out".to_owned()))
-    }
-
     async fn fetch_objects(&self, source: &Source) -> Result<(), RepositoryError> {
-        let mirror = self.repository.mirror.git_dir().as_os_str().to_owned();
+        let mirror = self.branch.repository.mirror.git_dir().as_os_str().to_owned();
         // Always as single objects: a pack that fetch-pack keeps has a `.keep` file beside it, which nobody removes,
         // and git 2.39 crashes when the operator has such packs checked (transfer.fsckObjects).
         let arguments =
             ["fetch-pack".into(), "--quiet".into(), "--no-progress".into(), mirror, self.commit.into()];
         let call =
             Call::new(&source.common_dir, arguments).config("fetch.unpackLimit=1000000").time(FETCH_TIME);
-        let output = self.repository.git.run(call).await?;
+        let output = self.branch.repository.git.run(call).await?;
         if output.code == Some(0) {
             return Ok(());
         }
@@ -274,37 +339,10 @@ impl Publishing<'_> {
         Err(unavailable(format!("git fetch-pack: {}", output.complaint())))
     }
 
-    async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
-        let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
-        self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
-    }
-
-    async fn present(&self, source: &Source) -> Result<Present, RepositoryError> {
-        let arguments = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/heads/azolla"];
-        let answer = self.repository.git.answer(Call::new(&source.common_dir, arguments)).await?;
-        let branch_ref = self.branch_ref();
-        for line in String::from_utf8_lossy(&answer).lines() {
-            let mut words = line.split(' ');
-            let (id, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let symbolic = words.next().unwrap_or_default();
-            if name == branch_ref {
-                return Ok(match symbolic {
-                    "" => Present::Branch(id.to_owned()),
-                    target => Present::Symbolic(target.to_owned()),
-                });
-            }
-            let is_below = name.strip_prefix(&branch_ref).is_some_and(|rest| rest.starts_with('/'));
-            if is_below || name == "refs/heads/azolla" {
-                return Ok(Present::InTheWay(name.trim_start_matches("refs/heads/").to_owned()));
-            }
-        }
-        Ok(Present::Nothing)
-    }
-
     /// Returns the entry of this objective of which a commit is an attempt that the mirror keeps: nothing is lost when
     /// the branch moves on from there.
     fn entry_of(&self, commit: &str) -> Option<u64> {
-        self.repository.mirror.entry_of(&self.attempt.objective_id, commit)
+        self.branch.repository.mirror.entry_of(&self.attempt.objective_id, commit)
     }
 
     /// Tells whether a commit is an attempt of a later entry (G-1).
@@ -326,15 +364,11 @@ impl Publishing<'_> {
         let command = format!(
             "git -C {} fetch {} {}:refs/heads/azolla-{}",
             shell(path),
-            shell(self.repository.mirror.git_dir()),
+            shell(self.branch.repository.mirror.git_dir()),
             self.commit,
             self.attempt.work_order_id
         );
         Published::ByHand { reason, command }
-    }
-
-    fn branch_ref(&self) -> String {
-        format!("refs/heads/{}", self.attempt.branch())
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use azolla_control_plane::{
     RepositoryFile, RepositoryFileReader, Tick,
     repo::{Attempt, Published, Repository, RepositoryError},
+    verify::branches,
 };
 use azolla_protocol::{
-    BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, PauseReason,
-    PauseState, ResourceRef, RunId, RunRecord, lifecycle::has_open_blocker,
+    BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, OutputBundle,
+    PauseReason, PauseState, ResourceRef, RunId, RunRecord, lifecycle::has_open_blocker,
 };
 use azolla_testkit::{
     Answer, Backend, MemoryRepository, ScriptedDiazotroph, World,
@@ -249,6 +250,54 @@ async fn g1_w7_what_fails_after_it_was_published_is_withdrawn() {
     assert_eq!(world.repository.published(&format!("azolla/{deadly}")), None);
 }
 
+/// G-1: a gate that is killed between its FAIL and the branch leaves that to the next attempt, also if that one fails, and
+/// whether or not it has a commit of its own.
+#[tokio::test]
+async fn g1_what_a_killed_gate_left_goes_with_the_next_attempt_that_fails() {
+    for second in [text("another"), broken()] {
+        let answers = ScriptedDiazotroph::new([text("one"), second]);
+        let world = World::with(Backend::Sqlite, answers).await;
+        let id = world.executed().await;
+        let branch = format!("azolla/{id}");
+        world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+        world.gate().await;
+        // Its gate had been cut off after it published, and this one right before it looked at the branch.
+        cut_off_after_publishing(&world, &*world.repository, &id, 1).await;
+        world.operator().retry(&id, None).await.expect("a second attempt");
+        world.readiness().await;
+        world.scheduler().await;
+        world.runner().await;
+        assert!(world.repository.published(&branch).is_some());
+        if bundle_of(&world, &id, 2).await.metadata.more.contains_key("commit_sha") {
+            world.operator().cancel(&id, "wrong file again").await.expect("cancelled");
+        }
+        world.gate().await;
+        assert_eq!(run(&world, &id, 2).await.gate_result, GateResult::Fail);
+        assert_eq!(world.repository.published(&branch), None);
+    }
+}
+
+/// Invariant 11, G-1: a branch at a patch that failed is found; one that passed, and one that is being gated, is not.
+#[tokio::test]
+async fn g1_verify_finds_the_branch_of_a_patch_that_failed() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    let findings = async || {
+        let found = branches(world.store.read(), &*world.repository).await.expect("a look");
+        found.into_iter().map(|left| left.objective_id).collect::<Vec<_>>()
+    };
+    cut_off_after_publishing(&world, &*world.repository, &id, 1).await;
+    assert_eq!(findings().await, [], "it is being gated");
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    world.gate().await;
+    cut_off_after_publishing(&world, &*world.repository, &id, 1).await;
+    assert_eq!(findings().await, [id.clone()]);
+    world.operator().retry(&id, None).await.expect("a second attempt");
+    world.run_to_pause().await.expect("it passes");
+    assert!(world.repository.published(&format!("azolla/{id}")).is_some());
+    assert_eq!(findings().await, []);
+}
+
 /// C-6, G-1: what passed before, and was replaced by what then failed, is the operator's again.
 #[tokio::test]
 async fn c6_g1_what_a_failed_attempt_replaced_comes_back() {
@@ -269,6 +318,11 @@ async fn c6_g1_what_a_failed_attempt_replaced_comes_back() {
     assert_eq!(world.repository.published(&branch), Some(passed));
 }
 
+async fn bundle_of(world: &World, id: &ObjectiveId, entry: u64) -> OutputBundle {
+    let found = world.store.read().output_of(&workorder(id, entry)).await.expect("a read");
+    found.expect("its bundle")
+}
+
 /// What a gate does that dies right before it records its PASS.
 pub(crate) async fn cut_off_after_publishing(
     world: &World,
@@ -276,8 +330,7 @@ pub(crate) async fn cut_off_after_publishing(
     id: &ObjectiveId,
     entry: u64,
 ) {
-    let bundle =
-        world.store.read().output_of(&workorder(id, entry)).await.expect("a read").expect("its bundle");
+    let bundle = bundle_of(world, id, entry).await;
     let attempt = Attempt {
         objective_id: id.clone(),
         work_order_id: bundle.metadata.work_order_id.clone(),

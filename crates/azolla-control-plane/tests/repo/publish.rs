@@ -401,32 +401,51 @@ async fn g1_a_branch_is_withdrawn_only_where_it_is_at_what_failed_and_what_it_re
         let (repository, first, commit) = make(&world).await;
         repository.publish(&first, &commit, &[]).await.unwrap();
         let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
-        let passed = [commit.clone()];
+        let (passed, failed) = ([commit.clone()], [second_commit.clone()]);
         // What is published is another attempt.
-        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
+        repository.withdraw(&second.objective_id, &failed, &passed).await.unwrap();
         assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
         repository.publish(&second, &second_commit, &[]).await.unwrap();
         let before = fingerprint(&world.repo, &OURS);
-        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
+        repository.withdraw(&second.objective_id, &failed, &passed).await.unwrap();
         let there = || world.run(&["for-each-ref", "--format=%(objectname)", "refs/heads/azolla"]);
         assert_eq!(there(), commit);
         assert_eq!(world.run(&["log", "-g", "-1", "--format=%gs", "azolla/obj-1"]), "azolla: withdraw");
         assert_untouched(&world, &before, &OURS);
         // It is not at the second any more, so there is nothing to do.
-        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
+        repository.withdraw(&second.objective_id, &failed, &passed).await.unwrap();
         assert_eq!(there(), commit);
 
         // Nor does what failed.
         repository.publish(&second, &second_commit, &[]).await.unwrap();
-        repository.withdraw(&second, &second_commit, &[]).await.unwrap();
+        repository.withdraw(&second.objective_id, &failed, &[]).await.unwrap();
         assert_eq!(there(), "");
         world.run(&["update-ref", "refs/heads/azolla/obj-1", &commit]);
 
         // What the operator had deleted before does not come back.
         world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
         repository.publish(&second, &second_commit, &[]).await.unwrap();
-        repository.withdraw(&second, &second_commit, &passed).await.unwrap();
+        repository.withdraw(&second.objective_id, &failed, &passed).await.unwrap();
         assert_eq!(there(), "");
+    }
+}
+
+/// G-1: what was left of any attempt that failed goes, whichever that was; what is there is told as it is.
+#[tokio::test]
+async fn g1_a_branch_of_any_attempt_that_failed_is_withdrawn_and_others_are_listed() {
+    for world in World::all() {
+        let (repository, first, commit) = make(&world).await;
+        assert_eq!(repository.branches().await.unwrap(), []);
+        repository.publish(&first, &commit, &[]).await.unwrap();
+        let (_, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
+        world.run(&["branch", "-q", "azolla/not an id".replace(' ', "-").as_str()]);
+        world.run(&["symbolic-ref", "refs/heads/azolla/obj-9", "refs/heads/azolla/obj-1"]);
+        let id = first.objective_id.clone();
+        assert_eq!(repository.branches().await.unwrap(), [(id.clone(), commit.clone())]);
+        let failed = [commit, second_commit];
+        assert!(repository.withdraw(&id, &failed, &[]).await.unwrap());
+        assert!(!repository.withdraw(&id, &failed, &[]).await.unwrap());
+        assert_eq!(repository.branches().await.unwrap(), []);
     }
 }
 
@@ -436,7 +455,7 @@ async fn g2_a_branch_that_is_checked_out_is_not_withdrawn() {
     let (repository, attempt, commit) = make(&world).await;
     repository.publish(&attempt, &commit, &[]).await.unwrap();
     world.run(&["checkout", "-q", "azolla/obj-1"]);
-    repository.withdraw(&attempt, &commit, &[]).await.unwrap();
+    assert!(!repository.withdraw(&attempt.objective_id, &[commit.clone()], &[]).await.unwrap());
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
 }
 
@@ -448,7 +467,7 @@ async fn g2_a_branch_that_is_checked_out_beside_a_git_directory_of_another_name_
     let (repository, attempt, commit) = make(&world).await;
     assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
     assert_eq!(world.run_in(&tree, &["checkout", "-q", "azolla/obj-1"]).0, 0);
-    repository.withdraw(&attempt, &commit, &[]).await.unwrap();
+    repository.withdraw(&attempt.objective_id, &[commit.clone()], &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
     let (second, second_commit) = again(&repository, &attempt, "wo-1-2", "and more").await;
     let published = repository.publish(&second, &second_commit, &[]).await.unwrap();
@@ -508,7 +527,7 @@ async fn g2_a_branch_that_is_checked_out_while_it_is_published_or_withdrawn_stay
     assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
 
     world.run(&["symbolic-ref", "HEAD", "refs/heads/main"]);
-    raced.withdraw(&first, &commit, &[]).await.unwrap();
+    raced.withdraw(&first.objective_id, &[commit.clone()], &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
 }
 

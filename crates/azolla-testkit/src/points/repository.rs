@@ -6,6 +6,7 @@ use std::sync::Arc;
 use azolla_control_plane::repo::{
     Attempt, Candidate, Description, Pick, Published, Repository, RepositoryError, TakeError, Taken, Worktree,
 };
+use azolla_protocol::ObjectiveId;
 use azolla_substrate::BoxFuture;
 
 use super::{
@@ -124,10 +125,14 @@ impl Repository for PointRepository {
 
     fn withdraw<'a>(
         &'a self,
-        attempt: &'a Attempt,
-        commit: &'a str,
+        objective: &'a ObjectiveId,
+        failed: &'a [String],
         passed: &'a [String],
-    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
-        Box::pin(self.between("withdraw", self.inner.withdraw(attempt, commit, passed)))
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>> {
+        Box::pin(self.between("withdraw", self.inner.withdraw(objective, failed, passed)))
+    }
+
+    fn branches(&self) -> BoxFuture<'_, Result<Vec<(ObjectiveId, String)>, RepositoryError>> {
+        self.inner.branches()
     }
 }

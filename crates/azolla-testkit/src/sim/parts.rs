@@ -6,8 +6,8 @@ use azolla_control_plane::repo::{
     Attempt, Candidate, Description, Pick, Published, Repository, RepositoryError, TakeError, Taken, Worktree,
 };
 use azolla_protocol::{
-    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, Usage, Wait,
-    WaitSource,
+    AnswerForm, Diazotroph, FailureKind, Generation, GenerationOutcome, GenerationRequest, ObjectiveId,
+    Usage, Wait, WaitSource,
 };
 use azolla_substrate::BoxFuture;
 
@@ -131,14 +131,18 @@ impl Repository for SimRepository {
 
     fn withdraw<'a>(
         &'a self,
-        attempt: &'a Attempt,
-        commit: &'a str,
+        objective: &'a ObjectiveId,
+        failed: &'a [String],
         passed: &'a [String],
-    ) -> BoxFuture<'a, Result<(), RepositoryError>> {
+    ) -> BoxFuture<'a, Result<bool, RepositoryError>> {
         Box::pin(async move {
             self.gate().await?;
-            self.inner.withdraw(attempt, commit, passed).await
+            self.inner.withdraw(objective, failed, passed).await
         })
+    }
+
+    fn branches(&self) -> BoxFuture<'_, Result<Vec<(ObjectiveId, String)>, RepositoryError>> {
+        self.inner.branches()
     }
 }
 

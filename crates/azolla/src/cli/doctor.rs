@@ -37,8 +37,9 @@ pub(crate) struct Doctor {
     #[arg(long)]
     probe: bool,
 
-    /// Also remove what processes that are gone left behind: worktrees and directories of runs that nobody holds, and
-    /// old locks of git in azolla's own mirrors. Nothing of a repository of yours is touched.
+    /// Also remove what processes that are gone left behind: worktrees and directories of runs that nobody holds, old locks
+    /// of git in azolla's own mirrors, and branches azolla/… of patches that failed. Nothing else of a repository of
+    /// yours is touched.
     #[arg(long)]
     repair: bool,
 }
@@ -110,7 +111,10 @@ impl Doctor {
                 None
             }
         };
-        lines.extend(deployment.as_ref().and_then(|deployment| leftovers::look(deployment, self.repair)));
+        if let Some(deployment) = &deployment {
+            lines.extend(leftovers::look(deployment, self.repair));
+            lines.extend(leftovers::branches(deployment, self.repair).await);
+        }
         // What is known is said at once: a probe can take minutes.
         let tell = |lines: &[Line]| if self.json { Ok(()) } else { show(lines) };
         tell(&lines)?;

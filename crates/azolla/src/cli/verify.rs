@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
-use azolla_control_plane::verify::{Limits, left_to_do, patches};
+use azolla_control_plane::verify::{LeftBranch, Limits, branches, left_to_do, patches};
 use azolla_protocol::{AzollaId, AzollaType, DiazotrophType, limits};
 use azolla_substrate::{Finding, StreamRoom, Substrate, SubstrateRead};
 use clap::Args;
@@ -41,7 +41,7 @@ pub(crate) struct Verify {
     #[command(flatten)]
     store: StoreAddress,
 
-    /// Also rebuild every stored patch on its base and compare the commits.
+    /// Also rebuild every stored patch on its base and compare the commits, and look for branches of patches that failed.
     #[arg(long, conflicts_with = "store")]
     git: bool,
 
@@ -130,6 +130,8 @@ impl Verify {
             let counted = patches(verified.store.read(), &repository, count).await;
             uncount();
             verified.findings.extend(counted?);
+            let left = branches(verified.store.read(), &repository).await?;
+            verified.findings.extend(left.iter().map(LeftBranch::finding));
         }
         if self.idle {
             let left = left(deployment, azolla, verified.store.read()).await?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::{
     model_server::{Kind, Reply, Server},
-    world::World,
+    world::{World, git},
 };
 
 #[test]
@@ -393,4 +393,45 @@ fn repair_removes_what_killed_runs_left_and_nothing_that_is_in_use() {
     assert!(!old.exists() && !worktree.exists() && young.exists());
     let shown = world.azolla(&["doctor", "--repair"]).ok();
     assert!(shown.contains("there was nothing to remove"), "{shown}");
+}
+
+/// G-1, invariant 11: the branch of a patch that failed, which a killed gate left, is found and taken away; what passed stays,
+/// and so does what is checked out.
+#[test]
+fn g1_the_branch_of_a_patch_that_failed_is_found_and_repaired_unless_it_is_checked_out() {
+    let world = World::with_worker("echo more >> a.txt");
+    let passed = world.approved("Add a line");
+    world.azolla(&["run", "--until-idle"]).ok();
+    world.set_for_app("checks = [{ name = \"no\", command = [\"false\"] }]");
+    let failed = world.approved("Add a line that fails");
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 5);
+    let app = world.path("app");
+    let verify = || world.azolla_in(&app, &["verify", "--git"]);
+    assert_eq!(verify().ok(), "Everything holds.\n");
+    // As a gate leaves it that published what it passed, and was killed before its record: the next one came to a FAIL, and was
+    // killed before it looked at the branch.
+    let branch = format!("azolla/{failed}");
+    let (mirror, both) = (world.home().join("mirrors/az-app.git"), format!("{branch}:{branch}"));
+    git(&app, &["fetch", "-q", mirror.to_str().unwrap(), &both]);
+    let commit = git(&app, &["rev-parse", &branch]);
+    let found = verify();
+    let line = format!("invariant 11: {} failed its gate and is at {branch} all the same", commit.trim());
+    assert!(found.code == 1 && found.stdout.contains(&line), "{}", found.stdout);
+    let look = |more: &[&str]| {
+        let shown = world.azolla(&[&["doctor", "--json"], more].concat());
+        of(&shown.stdout, "az-app branch")
+    };
+    let (level, state, fix) = look(&[]);
+    assert_eq!((level.as_str(), fix.as_str()), ("attention", "azolla doctor --repair"));
+    assert!(state.contains(&branch), "{state}");
+
+    git(&app, &["checkout", "-q", &branch]);
+    let (level, state, _) = look(&["--repair"]);
+    assert!(level == "attention" && state.ends_with("and is checked out"), "{state}");
+    git(&app, &["checkout", "-q", "main"]);
+    let (level, state, _) = look(&["--repair"]);
+    assert!(level == "ok" && state.contains(&branch), "{level}: {state}");
+    let left = git(&app, &["for-each-ref", "--format=%(refname:short)", "refs/heads/azolla"]);
+    assert_eq!(left.trim(), format!("azolla/{passed}"));
+    assert_eq!(verify().ok(), "Everything holds.\n");
 }

@@ -4,9 +4,7 @@ mod evidence;
 mod outcome;
 
 use azolla_exchange_membrane::gates::patch::{self, AfterFailure, ChecksRefused, Failure, Verdict};
-use azolla_protocol::{
-    Actor, GateResult, ObjectiveId, ObjectiveStatus, OutputBundle, ResourceRef, RunnerStatus,
-};
+use azolla_protocol::{Actor, ObjectiveId, ObjectiveStatus, OutputBundle, ResourceRef, RunnerStatus};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredObjective, StoredWorkorder, SubstrateError};
 
 use self::evidence::Evidence;
@@ -18,7 +16,7 @@ use crate::{
     flow::PatchFlow,
     lease::{self, Claim, Held},
     pause::patch::then_retry,
-    repo::{Attempt, Published, RepositoryError},
+    repo::{Attempt, Published, RepositoryError, Tried},
     snapshot::patch as patch_snapshot,
     workers::{claimed, repository_file},
 };
@@ -355,22 +353,16 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, Work
 }
 
 /// What did not pass is not left with the operator: a gate that passed the patch may have published it and been cut off or
-/// overtaken before its record. Only what is recorded counts, so that nobody who is late takes away what passed.
+/// overtaken before its record, and whoever recorded the FAIL cut off before this, also in an earlier attempt. Only what is
+/// recorded counts, so that nobody who is late takes away what passed.
 async fn settle(ctx: &WorkerContext, case: &Case<'_>) -> Result<(), WorkerError> {
-    let Some(commit) = commit_of(&case.bundle) else { return Ok(()) };
-    let mut runs = ctx.read().runs_of(&case.attempt.objective_id).await?;
-    let own = &case.attempt.work_order_id;
-    if !runs.iter().any(|run| run.work_order_id == *own && run.gate_result == GateResult::Fail) {
+    let id = &case.attempt.objective_id;
+    let Tried { failed, passed } = Tried::of(ctx.read().runs_of(id).await?);
+    if failed.is_empty() {
         return Ok(());
     }
-    runs.retain(|run| run.gate_result == GateResult::Pass);
-    let passed: Vec<String> = runs.into_iter().filter_map(|run| run.commit_sha).collect();
-    if let Err(error) = case.flow.repository.withdraw(&case.attempt, commit, &passed).await {
-        ctx.show(
-            &case.attempt.objective_id,
-            format!("the branch of a failed patch may be left: {error}"),
-            None,
-        );
+    if let Err(error) = case.flow.repository.withdraw(id, &failed, &passed).await {
+        ctx.show(id, format!("the branch of a failed patch may be left: {error}"), None);
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod deadlines;
 mod gate;
 mod manifest;
 mod overwhelm;
+mod poison;
 mod poll;
 mod readiness;
 mod runner;

@@ -61,6 +61,7 @@ PACKAGES = sorted({package for _, packages in AREAS.values() for package in pack
 # Long forms of what shorter tests show, and what reads the source itself.
 LEFT_OUT = re.compile(r"^(bench|browser|canary|chaos|conformance|dependencies|disk|kills|licences|points|property|sim|tidy)\b")
 
+SECONDS_MAX = 8
 LINTS = ["warnings", "arithmetic_overflow", "unconditional_panic"]
 SWITCHES = """
 #[doc(hidden)]
@@ -345,21 +346,41 @@ class Test:
     def __init__(self, program, name, package):
         self.program, self.name, self.package = program, name, package
         self.seconds, self.reached = 0.0, []
+        self.process, self.until = None, 0.0
 
-    def run(self, limit):
-        """Runs it alone, as nextest does. Returns whether it passed; nothing if its time was over."""
+    def start(self):
+        """Starts it alone, as nextest does."""
         folder = TREE / "crates" / self.package
         environment = os.environ | {"CARGO_MANIFEST_DIR": str(folder), "INSTA_WORKSPACE_ROOT": str(TREE), "INSTA_UPDATE": "no"}
-        process = subprocess.Popen(
-            [self.program, "--exact", self.name], cwd=folder, env=environment, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            return process.wait(limit) == 0
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            end_children()
+        nothing = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.until = time.monotonic() + 20 + 5 * self.seconds
+        command = [self.program, "--exact", self.name]
+        self.process = subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **nothing)
+
+    def outcome(self):
+        """Returns nothing while it runs, then how it ended."""
+        if self.process.poll() is None:
+            return "caught by time" if time.monotonic() > self.until else None
+        return "caught" if self.process.returncode else "passed"
+
+
+def run(tests, jobs):
+    """Runs tests in their order, some at a time. Returns the first that does not pass, and why."""
+    waiting, running = collections.deque(tests), []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(waiting.popleft())
+                running[-1].start()
+            time.sleep(0.003)
+            for test, outcome in [(test, test.outcome()) for test in running]:
+                if outcome == "passed":
+                    running.remove(test)
+                elif outcome:
+                    return test, outcome
+        return None, "passed"
+    finally:
+        end_children()
 
 
 def end_children():
@@ -392,12 +413,9 @@ def record(programs, packages):
             test, noted = Test(path, name, package), known[path]["tests"]
             if name not in noted:
                 SWITCH.write_text("record")
-                for _ in range(2):
-                    REACHED.write_text("")
-                    begin = time.monotonic()
-                    passed = test.run(300)
-                    if passed:
-                        break
+                REACHED.write_text("")
+                begin, test.seconds = time.monotonic(), 60
+                passed = run([test], 1)[0] is None
                 reached = sorted({int(number) for number in REACHED.read_text().split()})
                 noted[name] = [round(time.monotonic() - begin, 3), reached if passed else None]
             test.seconds, test.reached = noted[name]
@@ -405,20 +423,19 @@ def record(programs, packages):
         RECORDING.write_text(json.dumps(known))
     for test in broken:
         say(f"record: {test.package} {test.name} fails without a change and is left out")
-    return [test for test in tests if test.reached]
+    return [test for test in tests if test.reached and test.seconds <= SECONDS_MAX]
 
 
-def judge(tests, kills):
+def judge(tests, kills, jobs):
     """Runs tests until one fails: what is quick and has noticed others first."""
-    for test in sorted(tests, key=lambda test: test.seconds / (1 + kills[test.name])):
-        passed = test.run(20 + 5 * test.seconds)
-        if not passed:
-            kills[test.name] += 1
-            return ("caught" if passed is False else "caught by time"), f"{test.package} {test.name}"
+    failed, outcome = run(sorted(tests, key=lambda test: test.seconds / (1 + kills[test.name])), jobs)
+    if failed:
+        kills[failed.name] += 1
+        return outcome, f"{failed.package} {failed.name}"
     return "missed", f"{len(tests)} tests come to it" if tests else "no test comes to it"
 
 
-def judge_alone(mutant, mutants, tests, kills):
+def judge_alone(mutant, mutants, tests, kills, jobs):
     """Judges a change that cannot be behind a switch, by a build of its own."""
     if mutant.unviable:
         return "unviable", mutant.unviable
@@ -427,7 +444,7 @@ def judge_alone(mutant, mutants, tests, kills):
     if errors:
         return "unviable", errors[0]["message"]
     numbers = {one.number for one in mutants if one.file == mutant.file}
-    return judge([test for test in tests if numbers & set(test.reached)], kills)
+    return judge([test for test in tests if numbers & set(test.reached)], kills, jobs)
 
 
 # --- The run
@@ -440,7 +457,9 @@ def say(text):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("areas", nargs="*", metavar="AREA", help=f"{', '.join(AREAS)}; otherwise all")
-    areas = arguments.parse_args().areas or list(AREAS)
+    arguments.add_argument("--jobs", type=int, default=1, help="how many tests run at a time; 1 if not given")
+    areas, jobs = vars(arguments.parse_args()).values()
+    areas = areas or list(AREAS)
     # What tests leave behind becomes a child of this process (PR_SET_CHILD_SUBREAPER).
     ctypes.CDLL(None).prctl(36, 1)
     WORK.mkdir(parents=True, exist_ok=True)
@@ -466,9 +485,9 @@ def main():
                 SWITCH.write_text(str(mutant.number))
                 begin = time.monotonic()
                 if mutant in refused:
-                    verdict, by = judge_alone(mutant, mutants, tests, kills)
+                    verdict, by = judge_alone(mutant, mutants, tests, kills, jobs)
                 else:
-                    verdict, by = judge([test for test in tests if mutant.number in test.reached], kills)
+                    verdict, by = judge([test for test in tests if mutant.number in test.reached], kills, jobs)
                 if verdict == "missed" and unplaced(mutant.name) in accepted:
                     verdict = "equivalent"
                 result = {"key": mutant.key, "verdict": verdict, "by": by, "seconds": round(time.monotonic() - begin, 1)}

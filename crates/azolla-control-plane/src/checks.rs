@@ -20,13 +20,13 @@ pub struct Check {
 }
 
 /// What a check prints is kept from its end.
-const TAIL_BYTES: usize = 16 * 1024;
+const TAIL_BYTES: usize = 16_384;
 
 /// The time between being asked to stop and being stopped.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The largest file that a check may write: a runaway one must not fill the disk.
-const FILE_BYTES_MAX: u64 = 8 << 30;
+/// The largest file that a check may write, 8 GiB: a runaway one must not fill the disk.
+const FILE_BYTES_MAX: u64 = 0x2_0000_0000;
 
 /// A check that was not run: there is nothing to say about the tree from it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// How long a link counts.
-const CODE_LASTS: Duration = Duration::from_secs(15 * 60);
+const CODE_LASTS: Duration = Duration::from_mins(15);
 
 /// Wrong tokens and codes of one address in a minute; more are not looked at.
 const WRONG_MAX: u32 = 20;

@@ -23,8 +23,8 @@ use crate::{
     token::{Token, TokenHash},
 };
 
-/// How long a browser keeps the cookie. It is given anew while the session is used.
-const COOKIE_SECONDS: u32 = 30 * 24 * 60 * 60;
+/// How long a browser keeps the cookie: 30 days. It is given anew while the session is used.
+const COOKIE_SECONDS: u32 = 2_592_000;
 
 /// What is known about sessions in this process. That they last is in the home store.
 pub(crate) struct Sessions {

@@ -9,7 +9,7 @@ use azolla_exchange_membrane::query::Denied;
 use azolla_protocol::{AzollaId, QueryId, SubstrateQuery, Timestamp};
 
 /// How far the clocks of two machines may be apart, and so how long a query counts.
-pub(crate) const WINDOW_MS: i64 = 5 * 60_000;
+pub(crate) const WINDOW_MS: i64 = 300_000;
 
 /// The most queries of one peer that are remembered. One that asks more often is refused until the window moves on:
 /// forgetting one would let it be repeated.

@@ -96,9 +96,8 @@ fn check_modes(file: &FilePatch<'_>) -> Result<(), Refusal> {
             _ => return Err(odd_mode(file.path(), mode)),
         }
     }
-    let is_link = |mode: &Option<String>| mode.as_deref().map(|mode| mode == SYMLINK);
-    match (is_link(&file.old_mode), is_link(&file.new_mode)) {
-        (Some(old), Some(new)) if old != new => {
+    match (&file.old_mode, &file.new_mode) {
+        (Some(_), Some(_)) if is_link(&file.old_mode) != is_link(&file.new_mode) => {
             Err(Refusal::of(file.path(), "turns a file into a link or a link into a file in place"))
         }
         _ => Ok(()),

@@ -180,7 +180,7 @@ fn objectives(input: &ManifestInput) -> BTreeSet<&ObjectiveId> {
 /// Tells whether an action names an objective of the data, a capture that exists, or a command of ours.
 fn leads_somewhere(action: &str, known: &BTreeSet<&ObjectiveId>, captures: &[CaptureId]) -> bool {
     names_command(action)
-        || words(action).any(|word| {
+        || words(action).into_iter().any(|word| {
             ObjectiveId::new(word).is_ok_and(|id| known.contains(&id))
                 || captures.iter().any(|capture| capture.as_str() == word)
         })
@@ -190,16 +190,17 @@ fn leads_somewhere(action: &str, known: &BTreeSet<&ObjectiveId>, captures: &[Cap
 fn names_command(text: &str) -> bool {
     let mut before = "";
     text.split_whitespace().any(|word| {
-        let is_command = before == "azolla" && COMMANDS.contains(&words(word).next().unwrap_or_default());
+        let is_command =
+            before == "azolla" && words(word).first().is_some_and(|first| COMMANDS.contains(first));
         before = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
         is_command
     })
 }
 
 /// Returns the words of a text as ids are written.
-fn words(text: &str) -> impl Iterator<Item = &str> {
+fn words(text: &str) -> Vec<&str> {
     let between = |c: char| !c.is_ascii_alphanumeric() && c != '-';
-    text.split(between).map(|word| word.trim_matches('-')).filter(|word| !word.is_empty())
+    text.split(between).map(|word| word.trim_matches('-')).filter(|word| !word.is_empty()).collect()
 }
 
 fn of(count: usize, what: &str) -> String {

@@ -210,8 +210,10 @@ fn is_passed(check: &CheckEvidence) -> bool {
 
 fn how_it_failed(check: &CheckEvidence) -> String {
     let name = &check.name;
+    if check.timed_out {
+        return format!("check {name} ran out of time");
+    }
     match check.exit_code {
-        _ if check.timed_out => format!("check {name} ran out of time"),
         Some(code) => format!("check {name} failed with exit code {code}"),
         None if check.sandbox_mode == NOT_RUN => brief(&check.output_tail),
         None => format!("check {name} was ended by a signal"),

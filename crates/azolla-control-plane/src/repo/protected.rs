@@ -95,3 +95,6 @@ fn is_build_script(name: &str) -> bool {
             "build.zig" | "build.sbt" | "docker-compose.yml" | "compose.yaml" | "flake.nix" | "configure"
         )
 }
+
+#[cfg(test)]
+mod tests;

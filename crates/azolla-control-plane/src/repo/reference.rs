@@ -158,3 +158,6 @@ fn refused(text: &str, reason: &str, action: &str) -> RepositoryError {
     let what = if text.is_empty() { reason.to_owned() } else { format!("\"{}\" {reason}", visible(text)) };
     RepositoryError::Unusable { what, action: action.to_owned() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -143,8 +143,9 @@ fn mf6_one_to_five_actions_of_a_bounded_length() {
     let list = |count| (1..=count).map(|n| format!("{n}. obj-7\n")).collect::<String>();
     assert!(matches!(judge(&bundle(&list(5))), Verdict::Pass { .. }));
     assert_eq!(reason(&bundle(&list(6))), "there are 6 numbered actions; at most 5");
-    let long = format!("1. obj-7\n2. {}", "ä".repeat(1_001));
-    assert_eq!(reason(&bundle(&long)), "action 2 is longer than 1000 characters");
+    let long = |characters| bundle(&format!("1. obj-7\n2. {}", "ä".repeat(characters)));
+    assert!(matches!(judge(&long(1_000)), Verdict::Pass { .. }));
+    assert_eq!(reason(&long(1_001)), "action 2 is longer than 1000 characters");
 }
 
 #[test]

@@ -109,6 +109,9 @@ class Mutant:
             + len(lines[at["line"] - 1][: at["column"] - 1].encode())
             for at in (listed["span"]["start"], listed["span"]["end"])
         )
+        # Without line and column, which move.
+        line = lines[listed["span"]["start"]["line"] - 1].strip()
+        self.lasting = re.sub(r":\d+:\d+:", ":", self.name, count=1) + f" | {line}"
         self.key = hashlib.sha256(text.encode()).hexdigest()[:16] + " " + self.name
 
 
@@ -394,7 +397,7 @@ def end_children():
 def record(programs, packages):
     """Runs every test once and notes what it comes to. What was recorded of the same programs is taken as it is."""
     known = json.loads(RECORDING.read_text()) if RECORDING.exists() else {}
-    bins = "".join(str(os.stat(one["executable"]).st_mtime_ns) for one in programs if "bin" in one["target"]["kind"])
+    bins = sorted(os.stat(one["executable"]).st_mtime_ns for one in programs if "bin" in one["target"]["kind"])
     tests, broken = [], []
     for program in programs:
         package = pathlib.Path(program["manifest_path"]).parent.name
@@ -414,7 +417,7 @@ def record(programs, packages):
             if name not in noted:
                 SWITCH.write_text("record")
                 REACHED.write_text("")
-                begin, test.seconds = time.monotonic(), 60
+                begin, test.seconds = time.monotonic(), SECONDS_MAX
                 passed = run([test], 1)[0] is None
                 reached = sorted({int(number) for number in REACHED.read_text().split()})
                 noted[name] = [round(time.monotonic() - begin, 3), reached if passed else None]
@@ -450,8 +453,37 @@ def judge_alone(mutant, mutants, tests, kills, jobs):
 # --- The run
 
 
-def say(text):
-    print(text, flush=True)
+class Log:
+    """What is decided: a change of a file as it is now is not tried again, unless it was missed."""
+
+    def __init__(self):
+        lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+        self.verdicts = {one["key"]: one["verdict"] for one in map(json.loads, lines)}
+        lines = ACCEPTED.read_text().splitlines() if ACCEPTED.exists() else []
+        self.accepted = {line for line in lines if line and not line.startswith("#")}
+
+    def is_open(self, mutant):
+        return self.verdicts.get(mutant.key, "missed") == "missed"
+
+    def note(self, mutant, judge, *arguments):
+        begin = time.monotonic()
+        verdict, by = judge(*arguments)
+        if mutant.lasting in self.accepted:
+            if verdict != "missed":
+                say(f"{verdict}, so it is no equivalent: {mutant.lasting}")
+            verdict = "equivalent"
+        self.verdicts[mutant.key] = verdict
+        entry = {"key": mutant.key, "verdict": verdict, "by": by, "seconds": round(time.monotonic() - begin, 1)}
+        with RESULTS.open("a") as file:
+            print(json.dumps(entry), file=file)
+        if verdict == "missed":
+            say(f"missed: {mutant.name} ({by})")
+
+    def summarise(self, mutants):
+        for area in dict.fromkeys(mutant.area for mutant in mutants):
+            counts = collections.Counter(self.verdicts[mutant.key] for mutant in mutants if mutant.area == area)
+            say(f"{area}: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
+        return 1 if any(self.verdicts[mutant.key] == "missed" for mutant in mutants) else 0
 
 
 def main():
@@ -460,56 +492,35 @@ def main():
     arguments.add_argument("--jobs", type=int, default=1, help="how many tests run at a time; 1 if not given")
     areas, jobs = vars(arguments.parse_args()).values()
     areas = areas or list(AREAS)
+    # Tests send it to programs; whoever started this in the background had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # What tests leave behind becomes a child of this process (PR_SET_CHILD_SUBREAPER).
     ctypes.CDLL(None).prctl(36, 1)
     WORK.mkdir(parents=True, exist_ok=True)
-    mutants = list_mutants()
-    programs, refused = build(mutants)
-    say(f"build: {len(mutants)} changes, {len(refused)} of them refused behind a switch")
-
-    results = {}
-    if RESULTS.exists():
-        results = {one["key"]: one for one in map(json.loads, RESULTS.read_text().splitlines())}
-    accepted = {line.split("  #")[0] for line in ACCEPTED.read_text().splitlines() if line} if ACCEPTED.exists() else set()
+    mutants, log = list_mutants(), Log()
+    programs, others = build(mutants)
+    say(f"build: {len(mutants)} changes, {len(others)} of them not behind a switch")
+    tests, kills = {}, collections.Counter()
     for area in areas:
-        wanted = [one for one in mutants if one.area == area]
-        wanted = [one for one in wanted if results.get(one.key, {}).get("verdict", "missed") == "missed"]
+        wanted = [mutant for mutant in mutants if mutant.area == area and log.is_open(mutant)]
         if not wanted:
             continue
-        tests = record(programs, AREAS[area][1])
-        say(f"{area}: {len(wanted)} to try, {len(tests)} tests come to some")
-        kills = collections.Counter()
-        with RESULTS.open("a") as log:
-            # What needs a build of its own comes last: it takes the place of the one that was recorded.
-            for mutant in sorted(wanted, key=lambda one: one in refused):
+        tests[area] = record(programs, AREAS[area][1])
+        say(f"{area}: {len(wanted)} to try")
+        for mutant in wanted:
+            if mutant not in others:
                 SWITCH.write_text(str(mutant.number))
-                begin = time.monotonic()
-                if mutant in refused:
-                    verdict, by = judge_alone(mutant, mutants, tests, kills, jobs)
-                else:
-                    verdict, by = judge([test for test in tests if mutant.number in test.reached], kills, jobs)
-                if verdict == "missed" and unplaced(mutant.name) in accepted:
-                    verdict = "equivalent"
-                result = {"key": mutant.key, "verdict": verdict, "by": by, "seconds": round(time.monotonic() - begin, 1)}
-                results[mutant.key] = result
-                print(json.dumps(result), file=log, flush=True)
-                if verdict == "missed":
-                    say(f"missed: {mutant.name} ({by})")
-    return summarise([mutant for mutant in mutants if mutant.area in areas], results)
+                log.note(mutant, judge, [test for test in tests[area] if mutant.number in test.reached], kills, jobs)
+    # These take the place of the programs that were recorded, so they come last.
+    for mutant in others:
+        if mutant.area in areas and log.is_open(mutant):
+            SWITCH.write_text("0")
+            log.note(mutant, judge_alone, mutant, mutants, tests[mutant.area], kills, jobs)
+    return log.summarise([mutant for mutant in mutants if mutant.area in areas])
 
 
-def unplaced(name):
-    """A change's name without line and column, which move."""
-    return re.sub(r":\d+:\d+:", ":", name, count=1)
-
-
-def summarise(mutants, results):
-    missed = 0
-    for area in dict.fromkeys(mutant.area for mutant in mutants):
-        counts = collections.Counter(results[one.key]["verdict"] for one in mutants if one.area == area)
-        missed += counts["missed"]
-        say(f"{area}: " + ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
-    return 1 if missed else 0
+def say(text):
+    print(text, flush=True)
 
 
 sys.exit(main())

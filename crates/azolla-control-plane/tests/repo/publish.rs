@@ -455,7 +455,7 @@ async fn g2_a_branch_that_is_checked_out_is_not_withdrawn() {
     let (repository, attempt, commit) = make(&world).await;
     repository.publish(&attempt, &commit, &[]).await.unwrap();
     world.run(&["checkout", "-q", "azolla/obj-1"]);
-    assert!(!repository.withdraw(&attempt.objective_id, &[commit.clone()], &[]).await.unwrap());
+    assert!(!repository.withdraw(&attempt.objective_id, std::slice::from_ref(&commit), &[]).await.unwrap());
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
 }
 
@@ -467,7 +467,7 @@ async fn g2_a_branch_that_is_checked_out_beside_a_git_directory_of_another_name_
     let (repository, attempt, commit) = make(&world).await;
     assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
     assert_eq!(world.run_in(&tree, &["checkout", "-q", "azolla/obj-1"]).0, 0);
-    repository.withdraw(&attempt.objective_id, &[commit.clone()], &[]).await.unwrap();
+    repository.withdraw(&attempt.objective_id, std::slice::from_ref(&commit), &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
     let (second, second_commit) = again(&repository, &attempt, "wo-1-2", "and more").await;
     let published = repository.publish(&second, &second_commit, &[]).await.unwrap();
@@ -527,7 +527,7 @@ async fn g2_a_branch_that_is_checked_out_while_it_is_published_or_withdrawn_stay
     assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
 
     world.run(&["symbolic-ref", "HEAD", "refs/heads/main"]);
-    raced.withdraw(&first.objective_id, &[commit.clone()], &[]).await.unwrap();
+    raced.withdraw(&first.objective_id, std::slice::from_ref(&commit), &[]).await.unwrap();
     assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
 }
 

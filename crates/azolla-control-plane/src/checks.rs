@@ -185,3 +185,6 @@ fn tail(stdout: &[u8], stderr: &[u8]) -> String {
     text.push_str(&String::from_utf8_lossy(stderr));
     text.replace('\0', "\u{fffd}")
 }
+
+#[cfg(test)]
+mod tests;

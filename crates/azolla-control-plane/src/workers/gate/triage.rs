@@ -78,13 +78,11 @@ fn passed(
         let no_action = reason_of(content, &capture_id);
         commit = commit.with(Write::ProcessCapture { capture_id, at: case.now, no_action });
     }
-    if candidates > 0 {
-        commit = commit.with(Write::OpenCandidates {
-            output_id: output_id.clone(),
-            work_order_id: case.stored.workorder.work_order_id.clone(),
-            count: candidates as u64,
-        });
-    }
+    commit = commit.with(Write::OpenCandidates {
+        output_id: output_id.clone(),
+        work_order_id: case.stored.workorder.work_order_id.clone(),
+        count: candidates as u64,
+    });
     paused(ctx, case, commit, &ending)
 }
 
@@ -138,11 +136,8 @@ async fn overwhelm(
     failure: &Failure,
 ) -> Result<Option<Overwhelm>, WorkerError> {
     let attempts = attempts(stored);
-    let mut before = None;
-    if attempts > 1 {
-        // This one has no run record yet.
-        before = attempts_of(ctx.read(), &stored.capture.capture_id).await?.pop();
-    }
+    // This one has no run record yet.
+    let before = attempts_of(ctx.read(), &stored.capture.capture_id).await?.pop();
     let before = before.as_ref().map(|before| Trial::new(&before.run.gate_reason, &before.output));
     // As the run record has it.
     let reason = bounded(&failure.reason);

@@ -52,9 +52,8 @@ pub(super) async fn collect(
     case.flow.repository.project(&case.attempt, &taken.commit).await?;
     match checks {
         Err(refused) => patch.checks_refused = Some(refused),
-        Ok(checks) if applies && !checks.is_empty() => {
-            let (evidence, refused) = run_checks(ctx, case, &taken.commit, &checks).await?;
-            (patch.checks, patch.checks_refused) = (evidence, refused);
+        Ok(checks) if applies => {
+            (patch.checks, patch.checks_refused) = run_checks(ctx, case, &taken.commit, &checks).await?;
         }
         Ok(_) => {}
     }

@@ -132,9 +132,8 @@ fn failed<'a>(
     }
     next.status = ObjectiveStatus::Blocked;
     next.blocked_reason = Some(bounded(&match trials.overwhelm {
-        Some(overwhelm) if !cancelled && failure.next == AfterFailure::Retry => {
-            overwhelm.summary(&failure.reason)
-        }
+        // A cancelled run is not tried again either way.
+        Some(overwhelm) if failure.next == AfterFailure::Retry => overwhelm.summary(&failure.reason),
         _ => failure.reason.clone(),
     }));
     // O-1: whoever comes back to it finds one thing to do.
@@ -149,8 +148,9 @@ fn failed<'a>(
         _ if over_budget => {
             Ending::BudgetExhausted { budget_ms: case.stored.workorder.budget_ms, is_overwhelmed }
         }
-        AfterFailure::Retry if is_overwhelmed => Ending::Overwhelmed,
-        _ => Ending::GateFailed { action: None },
+        // What could be tried again and is not, without a blocker of the operator's.
+        AfterFailure::Retry => Ending::Overwhelmed,
+        AfterFailure::Block(None) => Ending::GateFailed { action: None },
     };
     Ok((step, next, ending))
 }
@@ -177,7 +177,7 @@ async fn trials(ctx: &WorkerContext, case: &Case<'_>, failure: &Failure) -> Resu
     let id = &case.attempt.objective_id;
     let journal = ctx.read().journal_of(id.as_str()).await?;
     let entered = |step| matches!(step, JournalStep::Sb | JournalStep::Sh | JournalStep::Si);
-    let since = journal.iter().rposition(|entry| entered(entry.step)).map_or(0, |at| at + 1);
+    let since = journal.iter().rposition(|entry| entered(entry.step)).unwrap_or(0);
     let attempts = journal[since..].iter().filter(|entry| entry.step == JournalStep::Sc).count() as u64;
     let mut before = None;
     if attempts > 1

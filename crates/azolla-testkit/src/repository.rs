@@ -104,6 +104,11 @@ impl MemoryRepository {
         self.state().published.get(name)?.last().map(|(_, commit)| commit.clone())
     }
 
+    /// Takes a branch away, as the operator may.
+    pub fn forget(&self, name: &str) {
+        self.state().published.remove(name);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -108,13 +108,15 @@ async fn ungated_again(
     id: &WorkOrderId,
 ) -> Result<Option<StoredWorkorder>, SubstrateError> {
     let again = ctx.read().workorder(id).await?;
-    let waits = |again: &StoredWorkorder| {
-        again.workorder.status == WorkorderStatus::Executed && again.stream_slot.is_some()
-    };
     Ok(again.filter(waits).map(|mut again| {
         again.claim_count = again.claim_count.saturating_sub(1);
         again
     }))
+}
+
+/// Tells whether a workorder waits for its gate: it is executed, and has its place in the stream until it is gated.
+fn waits(stored: &StoredWorkorder) -> bool {
+    stored.workorder.status == WorkorderStatus::Executed && stored.stream_slot.is_some()
 }
 
 async fn evaluate(
@@ -166,3 +168,6 @@ async fn count_failure(
     }
     Ok(Gated::Failed)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use azolla_control_plane::{
     RepositoryFile, RepositoryFileReader, Tick,
+    checks::Check,
     repo::{Attempt, Published, Repository, RepositoryError},
     verify::branches,
 };
@@ -120,7 +121,8 @@ async fn pf8_the_last_failure_blocks_with_a_blocker_that_says_why() {
     assert_eq!((stored.objective.status, stored.waiting), (ObjectiveStatus::Blocked, true));
     let reason = run(&world, &id, 2).await.gate_reason;
     assert_eq!(stored.objective.blocked_reason, Some(format!("the same failure twice running: {reason}")));
-    assert_eq!(stored.objective.blocked_on.iter().filter(|blocker| !blocker.resolved).count(), 1);
+    let open: Vec<_> = stored.objective.blocked_on.iter().filter(|blocker| !blocker.resolved).collect();
+    assert_eq!(open.iter().map(|blocker| blocker.kind).collect::<Vec<_>>(), [BlockerKind::UserInput]);
     assert_eq!(
         pause(&world).await.prioritized_actions,
         [format!("Review gate failure reason: azolla review {id}")]
@@ -154,11 +156,14 @@ async fn pf7_pf8_an_exhausted_budget_is_its_own_reason() {
 #[tokio::test]
 async fn pf8_a_missing_credential_blocks_at_once() {
     let failed = GenerationOutcome::Failed { kind: FailureKind::Setup, reason: "no key".into() };
-    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Outcome(failed)])).await;
+    let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([Answer::Outcome(failed)])).await;
+    world.ctx.settings.attempts_max = 1;
     let id = world.approved().await;
     world.run_to_pause().await.expect("one attempt");
     assert_eq!(world.diazotroph().calls(), 1);
     let objective = world.objective(&id).await.objective;
+    let reason = run(&world, &id, 1).await.gate_reason;
+    assert_eq!(objective.blocked_reason, Some(reason), "the attempts have nothing to do with it");
     assert_eq!(objective.status, ObjectiveStatus::Blocked);
     assert_eq!(objective.blocked_on[0].kind, BlockerKind::EnvironmentAccess);
 }
@@ -178,6 +183,43 @@ async fn pf7_the_patch_has_to_apply_to_the_base_as_it_is_now() {
     }
 }
 
+/// PF-7: what does not apply to the base as it is now needs no check.
+#[tokio::test]
+async fn pf7_a_patch_that_does_not_apply_is_not_checked() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let command = vec!["true".to_owned()];
+    world.ctx.settings.checks = vec![Check { name: "unit".into(), command, time_ms: 1_000 }];
+    let id = world.executed().await;
+    world.repository.move_base("2222222222222222222222222222222222222222", true);
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
+    let evidence = world.store.read().evidence_of(&RunId::of(&workorder(&id, 1))).await.expect("a read");
+    assert_eq!(evidence.expect("it looked").checks, []);
+}
+
+/// PF-7: a run that failed already is judged without the repository.
+#[tokio::test]
+async fn pf7_a_run_that_failed_needs_no_look_at_the_repository() {
+    let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([broken()])).await;
+    let id = world.executed().await;
+    assert_ne!(bundle(&world, &id).await.content, "", "what did not apply is kept");
+    world.repository.fail_next([RepositoryError::Unavailable("no route to host".into())]);
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(run(&world, &id, 1).await.gate_result, GateResult::Fail);
+}
+
+/// S-e, S-g: the objective changed when it was gated, whatever came of it.
+#[tokio::test]
+async fn se_sg_an_objective_is_as_new_as_its_verdict() {
+    for answer in [text("good"), broken()] {
+        let world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([answer])).await;
+        let id = world.executed().await;
+        world.store.advance(1_000).await;
+        assert_eq!(world.gate().await, Tick::Advanced);
+        assert_eq!(world.objective(&id).await.objective.updated_at, world.store.now().await);
+    }
+}
+
 /// S-f: a PASS while the operator had added a blocker ends BLOCKED.
 #[tokio::test]
 async fn sf_a_blocker_that_came_in_meanwhile_blocks_a_pass() {
@@ -189,6 +231,7 @@ async fn sf_a_blocker_that_came_in_meanwhile_blocks_a_pass() {
     let objective = world.objective(&id).await.objective;
     assert_eq!(objective.status, ObjectiveStatus::Blocked);
     assert!(has_open_blocker(&objective));
+    assert_eq!(objective.blocked_reason.as_deref(), Some("legal has to look"));
     assert_eq!(pause(&world).await.reason, PauseReason::Blocked);
 }
 
@@ -221,6 +264,13 @@ async fn sm_a_cancelled_run_ends_blocked() {
     assert_eq!(run.gate_reason, "the operator cancelled the run");
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
     assert_eq!(world.repository.published(&format!("azolla/{id}")), None);
+    assert_eq!(
+        pause(&world).await.prioritized_actions,
+        [
+            format!("Review what there is: azolla review {id}"),
+            format!("Run it again: azolla objective retry {id}"),
+        ]
+    );
     world.operator().retry(&id, None).await.expect("it can be run again");
     world.run_to_pause().await.expect("the second run");
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);

@@ -3,6 +3,7 @@
 mod away;
 mod checks;
 mod deadlines;
+mod faults;
 mod gate;
 mod manifest;
 mod overwhelm;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use azolla_protocol::{Actor, ObjectiveId, ResourceRef, Timestamp};
+use azolla_protocol::{Actor, LeaseLength, ObjectiveId, ResourceRef, Timestamp};
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Grant, Release, RenewOutcome, SubstrateError,
 };
@@ -53,7 +53,7 @@ pub(crate) async fn acquire(
     let asked_at = Instant::now();
     match ctx.substrate.acquire_claim(resource, &ctx.owner_id, ctx.settings.lease, actor).await? {
         ClaimOutcome::Granted(grant) => {
-            let believed_until = Mutex::new(asked_at + trusted(ctx));
+            let believed_until = Mutex::new(asked_at + trusted(ctx.settings.lease));
             Ok(Some(Claim { grant, actor, believed_until }))
         }
         ClaimOutcome::Held => Ok(None),
@@ -135,7 +135,7 @@ async fn renew<T>(ctx: &WorkerContext, claim: &Claim, objective_id: &ObjectiveId
         pass((Instant::now() + every).min(until)).await;
         let asked_at = Instant::now();
         match timeout_at(until, ctx.substrate.renew_claim(&claim.grant.fence, lease)).await {
-            Ok(Ok(RenewOutcome::Renewed(_))) => claim.believe_until(asked_at + trusted(ctx)),
+            Ok(Ok(RenewOutcome::Renewed(_))) => claim.believe_until(asked_at + trusted(ctx.settings.lease)),
             // Refused, failed, or no answer in time: all the same (R5).
             _ => return Held::Lost,
         }
@@ -146,9 +146,9 @@ async fn renew<T>(ctx: &WorkerContext, claim: &Claim, objective_id: &ObjectiveId
     }
 }
 
-fn trusted(ctx: &WorkerContext) -> Duration {
-    let lease = ctx.settings.lease.as_ms();
-    Duration::from_millis(lease - lease / 10)
+/// How long a claim is believed: nine tenths of its lease.
+fn trusted(lease: LeaseLength) -> Duration {
+    Duration::from_millis(lease.as_ms() - lease.as_ms() / 10)
 }
 
 /// Lets time pass: nothing completes `pending`.
@@ -161,5 +161,16 @@ pub(crate) async fn is_cancelled(ctx: &WorkerContext, id: &ObjectiveId) -> bool 
     match ctx.read().objective(id).await {
         Ok(Some(stored)) => stored.objective.metadata.contains_key("cancel"),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r4_a_claim_is_believed_for_less_than_its_lease() {
+        assert_eq!(LeaseLength::DEFAULT.as_ms(), 60_000);
+        assert_eq!(trusted(LeaseLength::DEFAULT), Duration::from_secs(54));
     }
 }

@@ -142,7 +142,7 @@ pub(super) fn required(text: &str, expect: Expect) -> String {
 
 // C-1 in one statement, so that a claim is one round trip. `clock` is read once: `granted_at` is what expiry is
 // judged by. Under a lock wait it is older than the real time, which can only refuse, never grant too early.
-// A claim that was given back is free whatever its time says, as on SQLite.
+// A claim that was given back is free whatever its time says, and one at 2^53 - 1 is at its end, as on SQLite.
 
 pub(super) const ACQUIRE_WORKORDER: &str = "
     WITH clock AS MATERIALIZED (SELECT azolla_now() AS now),
@@ -157,7 +157,8 @@ pub(super) const ACQUIRE_WORKORDER: &str = "
             granted_at = excluded.granted_at, released_at = NULL,
             lost_ms = CASE WHEN claim_record.released_at IS NULL
                 THEN azolla_between(claim_record.granted_at, claim_record.lease_expires_at) ELSE 0 END
-        WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at
+        WHERE (claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at)
+          AND claim_record.claim_version < 9007199254740991
         RETURNING resource_id, claim_version, lease_expires_at, granted_at, lost_ms),
     counted AS (
         UPDATE workorder
@@ -181,7 +182,8 @@ pub(super) const ACQUIRE_EVENT: &str = "
         SET owner_id = excluded.owner_id, lease_expires_at = excluded.lease_expires_at,
             heartbeat_at = excluded.heartbeat_at, claim_version = claim_record.claim_version + 1,
             granted_at = excluded.granted_at, released_at = NULL, lost_ms = 0
-        WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at
+        WHERE (claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at)
+          AND claim_record.claim_version < 9007199254740991
         RETURNING resource_id, claim_version, lease_expires_at, granted_at),
     counted AS (
         UPDATE event SET claim_count = event.claim_count + 1
@@ -203,7 +205,8 @@ pub(super) const CLAIM_EVENT: &str = "
     SET owner_id = excluded.owner_id, lease_expires_at = excluded.lease_expires_at,
         heartbeat_at = excluded.heartbeat_at, claim_version = claim_record.claim_version + 1,
         granted_at = excluded.granted_at, released_at = excluded.released_at, lost_ms = 0
-    WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at";
+    WHERE (claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at)
+      AND claim_record.claim_version < 9007199254740991";
 
 /// Reads eligibility again once the claim is ours (C-1): the statement that claimed may have waited for the very
 /// commit that closed the resource, and saw it as it was before.
@@ -223,4 +226,5 @@ pub(super) const CLAIM_WORKORDER: &str = "
         granted_at = excluded.granted_at, released_at = excluded.released_at,
         lost_ms = CASE WHEN claim_record.released_at IS NULL
             THEN azolla_between(claim_record.granted_at, claim_record.lease_expires_at) ELSE 0 END
-    WHERE claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at";
+    WHERE (claim_record.released_at IS NOT NULL OR claim_record.lease_expires_at <= excluded.granted_at)
+      AND claim_record.claim_version < 9007199254740991";

@@ -41,6 +41,9 @@ pub(super) fn mark(version: u32) -> String {
 //
 // A claim that was given back is free whatever its time says: a clock that was ahead may have written it, and it would be
 // held until that time comes again.
+//
+// At 2^53 - 1 a version is at its end: no document could carry the next one (T38). Such a claim counts as held, so that whoever
+// meets it goes on to the next resource (C-8).
 
 /// Takes over an expired claim on an open event.
 pub(super) const GRANT_EVENT_AGAIN: &str = "
@@ -48,7 +51,7 @@ pub(super) const GRANT_EVENT_AGAIN: &str = "
     SET owner_id = $1, lease_expires_at = azolla_plus(azolla_now(), $2), heartbeat_at = azolla_now(),
         claim_version = claim_version + 1, granted_at = azolla_now(), released_at = NULL, lost_ms = 0
     WHERE resource_type = 'EVENT' AND resource_id = $3
-      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now())
+      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now()) AND claim_version < 9007199254740991
       AND EXISTS (SELECT 1 FROM event WHERE event_id = $3 AND processed = 0)
     RETURNING claim_version, lease_expires_at, granted_at";
 
@@ -67,7 +70,7 @@ pub(super) const GRANT_WORKORDER_AGAIN: &str = "
         claim_version = claim_version + 1, granted_at = azolla_now(), released_at = NULL,
         lost_ms = CASE WHEN released_at IS NULL THEN azolla_between(granted_at, lease_expires_at) ELSE 0 END
     WHERE resource_type = 'WORKORDER' AND resource_id = $3
-      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now())
+      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now()) AND claim_version < 9007199254740991
       AND EXISTS (SELECT 1 FROM workorder WHERE work_order_id = $3 AND stream_slot IS NOT NULL)
     RETURNING claim_version, lease_expires_at, granted_at";
 
@@ -86,7 +89,7 @@ pub(super) const CLAIM_EVENT_AGAIN: &str = "
     SET owner_id = $1, lease_expires_at = azolla_now(), heartbeat_at = azolla_now(),
         claim_version = claim_version + 1, granted_at = azolla_now(), released_at = azolla_now(), lost_ms = 0
     WHERE resource_type = 'EVENT' AND resource_id = $2
-      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now())
+      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now()) AND claim_version < 9007199254740991
       AND EXISTS (SELECT 1 FROM event WHERE event_id = $2 AND processed = 0)";
 
 pub(super) const CLAIM_EVENT_FIRST: &str = "
@@ -102,7 +105,7 @@ pub(super) const CLAIM_WORKORDER_AGAIN: &str = "
         claim_version = claim_version + 1, granted_at = azolla_now(), released_at = azolla_now(),
         lost_ms = CASE WHEN released_at IS NULL THEN azolla_between(granted_at, lease_expires_at) ELSE 0 END
     WHERE resource_type = 'WORKORDER' AND resource_id = $2
-      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now())
+      AND (released_at IS NOT NULL OR lease_expires_at <= azolla_now()) AND claim_version < 9007199254740991
       AND EXISTS (SELECT 1 FROM workorder WHERE work_order_id = $2 AND stream_slot IS NOT NULL)";
 
 pub(super) const CLAIM_WORKORDER_FIRST: &str = "

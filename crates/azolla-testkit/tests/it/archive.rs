@@ -3,12 +3,14 @@
 
 use std::io::Cursor;
 
-use azolla_protocol::{Actor, AzollaType, DOCUMENT_BYTES_MAX, EventId, GateResult, ObjectiveId, ResourceRef};
+use azolla_protocol::{
+    Actor, AzollaType, DOCUMENT_BYTES_MAX, EventId, GateResult, ObjectiveId, ObjectiveStatus, ResourceRef,
+};
 use azolla_substrate::{
     ArchiveError, ClaimOutcome, CommitOutcome, SubstrateError, SubstrateRead, Write, export, import, verify,
 };
 use azolla_testkit::{
-    Backend, PatchCycle, TestStore,
+    Backend, PatchCycle, TestStore, World,
     cycle::{lease, valid},
 };
 use serde_json::{Value, json};
@@ -82,6 +84,48 @@ on_both_backends! {
             imported(&copy, &lines).await.unwrap();
             assert_eq!(exported(copy.read()).await, lines, "{backend:?}");
             assert_eq!(verify(copy.read()).await.unwrap(), [], "{backend:?}");
+        }
+    }
+
+    /// T38, C-2: what no document could carry is not granted. An import that would lead there is refused, and whatever else
+    /// wrote it holds up nobody behind it.
+    async fn t38_c2_a_claim_version_at_its_end_is_refused_and_starves_nobody(world: TestStore) {
+        let source = TestStore::new(Backend::Sqlite).await;
+        everything(&source).await;
+        let mut lines = exported(source.read()).await;
+        let granted = lines.iter().position(|line| line.contains("\"step\":\"GRANT\"")).unwrap();
+        let at = |version: u64| {
+            let mut lines = lines.clone();
+            lines[granted] = edited(&lines[granted], |line| line["document"]["claim_version"] = json!(version));
+            lines
+        };
+        for version in [(1 << 50) + 1, (1 << 53) - 1] {
+            let message = refused(&world, &at(version)).await;
+            assert!(message.starts_with(&format!("line {}: ", granted + 1)), "{message}");
+            assert!(message.contains("claim_version") && message.contains(&version.to_string()), "{message}");
+        }
+        lines = at(1 << 50);
+        imported(&TestStore::new(Backend::Sqlite).await, &lines).await.unwrap();
+
+        for (end, then) in [(i64::MAX, "an integer"), ((1 << 53) - 1, "a document")] {
+            let backend = match &world.place {
+                azolla_testkit::store::Place::File(..) => Backend::Sqlite,
+                azolla_testkit::store::Place::Database(_) => Backend::Postgres,
+            };
+            let world = World::new(backend).await;
+            let (stuck, free) = (world.approved().await, world.approved().await);
+            world.readiness().await;
+            let event = EventId::new(format!("evt-{}-1", stuck.body())).unwrap();
+            let past = "2020-01-01T00:00:00.000Z";
+            world.store.raw(&format!(
+                "INSERT INTO claim_record (resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at,
+                     claim_version, granted_at, released_at)
+                 VALUES ('EVENT', '{event}', 'own-x', '{past}', '{past}', {end}, '{past}', '{past}')"
+            )).await.unwrap();
+            assert_eq!(world.store.acquire(&(&event).into()).await, ClaimOutcome::Held, "the end of {then}");
+            world.scheduler().await;
+            assert_eq!(world.objective(&free).await.objective.status, ObjectiveStatus::InProgress, "{then}");
+            assert_eq!(world.objective(&stuck).await.objective.status, ObjectiveStatus::Todo, "{then}");
         }
     }
 

@@ -103,7 +103,11 @@ pub fn run(settings: &Settings) -> Result<Figures, Violation> {
             Ok(found) => left = found,
             Err(error) => floor.violated(format!("{error:#}")),
         }
-        // Faults that did not happen would prove nothing.
+        // Kills and pauses that left no claim to take over would prove nothing.
+        if floor.violation().is_none() && left.takeovers == 0 {
+            floor.violated("no claim was taken over".to_owned());
+        }
+        // Nor would faults that did not happen.
         if !happened.has_all_of(&faults) || poisoned == 0 {
             floor.violated(format!(
                 "planned were {faults:?} and a poison, there were {happened:?} and {poisoned}"

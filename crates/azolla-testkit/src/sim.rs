@@ -11,6 +11,8 @@ pub(crate) mod chance;
 mod drive;
 mod operator;
 mod parts;
+mod rare;
 mod store;
 
 pub use drive::{Outcome, Violation, simulate};
+pub use rare::Rare;

@@ -17,7 +17,7 @@ use azolla_control_plane::{
 use azolla_protocol::{
     AzollaType, EventId, IdSource, ObjectiveId, ObjectiveStatus, OwnerId, ResourceRef, WorkerRole, lifecycle,
 };
-use azolla_substrate::{Finding, StreamRoom, SubstrateError, verify};
+use azolla_substrate::{CommitOutcome, Finding, StreamRoom, SubstrateError, verify};
 use tokio::{
     sync::watch,
     task::{spawn_blocking, unconstrained},
@@ -30,6 +30,7 @@ use super::{
     chance::Chance,
     operator::SimOperator,
     parts::{SimDiazotroph, SimRepository, patch},
+    rare::{self, Rare},
     store::SimStore,
 };
 use crate::{
@@ -53,6 +54,8 @@ pub struct Outcome {
     pub pauses: u64,
     /// Calls that failed, were lost or landed late.
     pub faults: u64,
+    /// How often it came to what seldom happens.
+    pub rare: Rare,
     /// A checksum of everything that happened: the same for the same seed.
     pub trace: u64,
 }
@@ -131,6 +134,7 @@ struct Sim {
     board: Arc<Board>,
     store: TestStore,
     late: Arc<Mutex<Vec<azolla_substrate::Commit>>>,
+    rare: Arc<Mutex<Rare>>,
     repository: Arc<MemoryRepository>,
     ids: Arc<SequentialIds>,
     operator: SimOperator,
@@ -168,6 +172,7 @@ impl Sim {
             ids: ids.clone(),
             objectives: Default::default(),
             captures: Default::default(),
+            events: Default::default(),
         };
         let mut sim = Self {
             changes: store.store.changes(),
@@ -176,6 +181,7 @@ impl Sim {
             board,
             store,
             late: Arc::default(),
+            rare: Arc::default(),
             repository: Arc::default(),
             ids,
             operator,
@@ -244,6 +250,7 @@ impl Sim {
                 inner: self.store.store.clone(),
                 board: self.board.clone(),
                 late: self.late.clone(),
+                rare: self.rare.clone(),
             }),
             identity: crate::store::identity(azolla_type),
             owner_id: OwnerId::from_body(&self.ids.body()),
@@ -266,7 +273,9 @@ impl Sim {
         }
         self.come_to_rest().await?;
         self.note("at rest".to_owned());
-        self.check_rest()
+        self.check_rest()?;
+        self.outcome.rare = *lock(&self.rare);
+        rare::from_store(self.store.read(), &mut self.outcome.rare).map_err(|error| error.to_string())
     }
 
     /// Takes one step of chance and returns what it was.
@@ -390,8 +399,12 @@ impl Sim {
         let which = self.board.draw(|chance| chance.below(late.len()));
         let commit = late.remove(which);
         // Its claim may be gone by now: then it is refused, and nobody hears of it.
-        let landed = block_on(self.store.store.commit(commit));
-        format!("a commit lands late: {}", if landed.is_ok() { "done" } else { "refused" })
+        let is_done =
+            block_on(self.store.store.commit(commit)).is_ok_and(|landed| landed == CommitOutcome::Done);
+        let mut rare = lock(&self.rare);
+        let count = if is_done { &mut rare.late_done } else { &mut rare.late_refused };
+        *count += 1;
+        format!("a commit lands late: {}", if is_done { "done" } else { "refused" })
     }
 
     fn jump(&mut self) -> String {
@@ -478,6 +491,9 @@ impl Sim {
         }
         for id in &self.operator.captures {
             block_on(read.capture(id)).map_err(failed)?.ok_or_else(|| format!("{id} was lost"))?;
+        }
+        for id in &self.operator.events {
+            block_on(read.event(id)).map_err(failed)?.ok_or_else(|| format!("{id} was lost"))?;
         }
         let limits = Limits {
             room: scheduling_room(&self.profile),

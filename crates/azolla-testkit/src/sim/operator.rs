@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use azolla_control_plane::operator::{CandidateRef, Changes, NewObjective, Operator, OperatorError};
-use azolla_protocol::{BlockerKind, CaptureId, IdSource, ObjectiveId, ObjectiveStatus};
+use azolla_protocol::{BlockerKind, CaptureId, EventId, IdSource, ObjectiveId, ObjectiveStatus};
 use azolla_substrate::{Identity, ObjectiveFilter, Substrate, SubstrateError};
 
 use super::{block::block_on, chance::Chance};
@@ -16,6 +16,8 @@ pub(super) struct SimOperator {
     pub(super) ids: Arc<dyn IdSource>,
     pub(super) objectives: BTreeSet<ObjectiveId>,
     pub(super) captures: BTreeSet<CaptureId>,
+    /// Requests for orientation.
+    pub(super) events: BTreeSet<EventId>,
 }
 
 impl SimOperator {
@@ -81,7 +83,11 @@ impl SimOperator {
     pub(super) fn step_on_notes(&mut self, chance: &mut Chance) -> Result<&'static str, SubstrateError> {
         let operator = self.steps();
         match chance.below(10) {
-            0 | 1 => refused_is_fine("manifest", block_on(operator.request_manifest())),
+            0 | 1 => {
+                let requested = block_on(operator.request_manifest());
+                self.events.extend(requested.iter().map(|requested| requested.event_id.clone()));
+                refused_is_fine("manifest", requested)
+            }
             2 => refused_is_fine("retry held", block_on(operator.retry_held())),
             3 => match self.captures.iter().nth(chance.below(self.captures.len())) {
                 Some(id) => refused_is_fine("by hand", block_on(operator.process_capture(id, "known"))),

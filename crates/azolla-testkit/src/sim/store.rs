@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use azolla_protocol::{Actor, ClaimRecord, JournalEntry, LeaseLength, OwnerId, ResourceRef, Timestamp};
@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, watch};
 use super::{
     block::block_on,
     board::{Board, Point, Verdict},
+    rare::{self, Rare},
 };
 
 /// The store, behind gates.
@@ -23,6 +24,8 @@ pub(super) struct SimStore {
     pub(super) board: Arc<Board>,
     /// Commits whose sender was told nothing, and which may still land.
     pub(super) late: Arc<Mutex<Vec<Commit>>>,
+    /// What is counted of what happens here.
+    pub(super) rare: Arc<Mutex<Rare>>,
 }
 
 impl SimStore {
@@ -42,6 +45,23 @@ impl SimStore {
             }
             Verdict::LoseAnswer => block_on(call).and(Err(away())),
         }
+    }
+
+    fn rare(&self) -> MutexGuard<'_, Rare> {
+        self.rare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a claim that was gone.
+    fn noted<T>(&self, done: Result<T, SubstrateError>) -> Result<T, SubstrateError> {
+        self.rare().lost_fences += u64::from(matches!(done, Err(SubstrateError::FenceLost { .. })));
+        done
+    }
+
+    fn write(&self, commit: Commit) -> Result<CommitOutcome, SubstrateError> {
+        let gives_up = rare::gives_up(&commit);
+        let done = self.noted(block_on(self.inner.commit(commit)));
+        self.rare().poisonings += u64::from(gives_up && matches!(done, Ok(CommitOutcome::Done)));
+        done
     }
 
     async fn read<T>(
@@ -113,7 +133,12 @@ impl Substrate for SimStore {
         lease: LeaseLength,
         actor: Actor,
     ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
-        Box::pin(self.ask(Point::Claim, self.inner.acquire_claim(resource, owner, lease, actor)))
+        Box::pin(self.ask(Point::Claim, async move {
+            let claimed = self.inner.acquire_claim(resource, owner, lease, actor).await?;
+            let is_gate = actor == Actor::Gate && matches!(claimed, ClaimOutcome::Granted(_));
+            self.rare().claimed_gates += u64::from(is_gate);
+            Ok(claimed)
+        }))
     }
 
     fn renew_claim<'a>(
@@ -130,11 +155,20 @@ impl Substrate for SimStore {
         release: Release,
         actor: Actor,
     ) -> BoxFuture<'a, Result<(), SubstrateError>> {
-        Box::pin(self.ask(Point::Claim, self.inner.release_claim(fence, release, actor)))
+        Box::pin(self.ask(Point::Claim, async move {
+            self.noted(self.inner.release_claim(fence, release, actor).await)
+        }))
     }
 
     fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
-        Box::pin(self.ask(Point::Claim, self.inner.expire_claim(seen)))
+        Box::pin(self.ask(Point::Claim, async move {
+            let resource =
+                ResourceRef { resource_type: seen.resource_type, resource_id: seen.resource_id.clone() };
+            let before = self.inner.read().claim(&resource).await?;
+            self.inner.expire_claim(seen).await?;
+            self.rare().leases_ended += u64::from(self.inner.read().claim(&resource).await? != before);
+            Ok(())
+        }))
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
@@ -146,13 +180,13 @@ impl Substrate for SimStore {
             };
             match self.board.gate(Point::Commit).await {
                 Verdict::Refuse => Err(away()),
-                Verdict::Go => block_on(self.inner.commit(commit)),
+                Verdict::Go => self.write(commit),
                 Verdict::GoSlowly => {
-                    let done = block_on(self.inner.commit(commit));
+                    let done = self.write(commit);
                     self.board.gate(Point::Answer).await;
                     done
                 }
-                Verdict::LoseAnswer => block_on(self.inner.commit(commit)).and_then(|_| Err(unknown())),
+                Verdict::LoseAnswer => self.write(commit).and_then(|_| Err(unknown())),
                 Verdict::LandLater => {
                     self.late.lock().unwrap_or_else(PoisonError::into_inner).push(commit);
                     Err(unknown())

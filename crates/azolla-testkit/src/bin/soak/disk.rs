@@ -15,6 +15,8 @@ use azolla_testkit::disk::{Area, Counts, Cut, Fault, Injection, Loss, Recording,
 const NOTES: usize = 400;
 /// Recordings of one run, each with syncs of its own that fail; none fails in the first.
 const RECORDINGS: u64 = 4;
+/// How many points a walk may miss.
+const NOT_REACHED_PERCENT: usize = 5;
 
 /// Walks faults through the scenario.
 pub(crate) fn faults(arguments: impl Iterator<Item = String>) -> anyhow::Result<ExitCode> {
@@ -47,7 +49,12 @@ pub(crate) fn faults(arguments: impl Iterator<Item = String>) -> anyhow::Result<
         of(Some(Walked::NotReached)),
         begin.elapsed().as_secs_f64()
     );
-    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    // The number of boundaries differs a little from run to run; what is not reached proves nothing.
+    let is_reached = of(Some(Walked::NotReached)) * 100 <= injections.len() * NOT_REACHED_PERCENT;
+    if !is_reached {
+        println!("VIOLATION more than {NOT_REACHED_PERCENT} % of the points were not reached");
+    }
+    Ok(if bad == 0 && is_reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Returns boundaries spread evenly over the scenario, for every fault of an area, once and to stay.

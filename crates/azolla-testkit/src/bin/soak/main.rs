@@ -6,7 +6,10 @@ mod points;
 
 use std::{
     process::ExitCode,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Instant,
 };
@@ -45,7 +48,7 @@ fn simulations(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Ex
 fn sim(from: u64, seeds: u64) -> ExitCode {
     let begin = Instant::now();
     let (next, bad) = (AtomicU64::new(0), AtomicU64::new(0));
-    let sums: [AtomicU64; 4] = Default::default();
+    let sums = Mutex::new(Outcome::default());
     let workers = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         for _ in 0..workers {
@@ -57,10 +60,12 @@ fn sim(from: u64, seeds: u64) -> ExitCode {
                     }
                     match one(from + number) {
                         Ok(outcome) => {
-                            let Outcome { steps, crashes, pauses, faults, .. } = outcome;
-                            for (sum, value) in sums.iter().zip([steps, crashes, pauses, faults]) {
-                                sum.fetch_add(value, Ordering::Relaxed);
-                            }
+                            let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+                            sums.steps += outcome.steps;
+                            sums.crashes += outcome.crashes;
+                            sums.pauses += outcome.pauses;
+                            sums.faults += outcome.faults;
+                            sums.rare += outcome.rare;
                         }
                         Err(what) => {
                             bad.fetch_add(1, Ordering::Relaxed);
@@ -74,10 +79,13 @@ fn sim(from: u64, seeds: u64) -> ExitCode {
             });
         }
     });
-    let [steps, crashes, pauses, faults] = sums.map(AtomicU64::into_inner);
+    let Outcome { steps, crashes, pauses, faults, rare, .. } =
+        sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let bad = bad.into_inner();
+    let rare = rare.all().map(|(what, times)| format!("{times} {what}")).join(", ");
     println!(
-        "{seeds} seeds from {from}: {steps} steps, {crashes} crashes, {pauses} pauses, {faults} faults, {bad} violations, {:.0} s",
+        "{seeds} seeds from {from}: {steps} steps, {crashes} crashes, {pauses} pauses, {faults} faults, {bad} violations, {:.0} s\n\
+         seldom: {rare}",
         begin.elapsed().as_secs_f64()
     );
     if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

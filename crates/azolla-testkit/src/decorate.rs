@@ -52,6 +52,11 @@ pub trait Decorator: Send + Sync {
         self.inner().release_claim(fence, release, actor)
     }
 
+    /// In front of [`Substrate::expire_claim`].
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        self.inner().expire_claim(seen)
+    }
+
     /// In front of [`Substrate::commit`].
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
         self.inner().commit(commit)
@@ -136,7 +141,7 @@ impl<D: Decorator> Substrate for Decorated<D> {
     }
 
     fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
-        self.0.inner().expire_claim(seen)
+        self.0.expire_claim(seen)
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {

@@ -1,14 +1,21 @@
 //! Runner: PF-6, every way out, and one bundle per workorder whatever happens.
 
-use std::{sync::Arc, time::Duration};
-
-use azolla_control_plane::Tick;
-use azolla_protocol::{
-    AnswerForm, EventId, FailureKind, GenerationOutcome, LeaseLength, ObjectiveId, OutputBundle, ResourceRef,
-    RunnerStatus, Timestamp, Usage, WorkOrderId, WorkorderStatus,
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
+
+use azolla_control_plane::{Tick, WorkerError, workers::runner};
+use azolla_protocol::{
+    AnswerForm, ClaimRecord, EventId, FailureKind, GenerationOutcome, LeaseLength, ObjectiveId, OutputBundle,
+    ResourceRef, RunnerStatus, Timestamp, Usage, WorkOrderId, WorkorderStatus,
+};
+use azolla_substrate::{BoxFuture, ClaimOutcome, Substrate, SubstrateError};
 use azolla_testkit::{
-    Answer, Backend, MemoryRepository, PatchCycle, ScriptedDiazotroph, World,
+    Answer, Backend, Decorated, Decorator, MemoryRepository, PatchCycle, ScriptedDiazotroph, World,
     cycle::{LATER_MS, LEASE_MS},
     diazotroph::PATCH,
     repository::BROKEN_PATCH,
@@ -315,6 +322,72 @@ async fn c1_t36_what_a_clock_ahead_holds_is_taken_over_once_nobody_renews_it() {
     assert_eq!(world.runner().await, Tick::Waiting(Duration::ZERO));
     assert_eq!(world.runner().await, Tick::Advanced);
     assert_eq!(world.diazotroph().calls(), 1);
+}
+
+/// A store that is away the first time that a lease is ended, before it or after it.
+struct AwayOnce {
+    store: Arc<dyn Substrate>,
+    is_after: bool,
+    was_away: AtomicBool,
+}
+
+impl Decorator for AwayOnce {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        Box::pin(async move {
+            let is_away = !self.was_away.swap(true, Ordering::SeqCst);
+            if self.is_after || !is_away {
+                self.store.expire_claim(seen).await?;
+            }
+            if is_away { Err(SubstrateError::Unavailable("it went away".into())) } else { Ok(()) }
+        })
+    }
+}
+
+/// What a clock ahead holds, up to the look that ends it, at a store that is away right then.
+async fn ending_a_lease(is_after: bool) -> (World, ObjectiveId) {
+    const TWO_DAYS_MS: i64 = 2 * 24 * 3_600_000;
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.store.advance(TWO_DAYS_MS).await;
+    world.store.granted(&ResourceRef::from(&workorder(&id, 1))).await;
+    world.store.advance(-TWO_DAYS_MS).await;
+    let store = AwayOnce { store: world.ctx.substrate.clone(), is_after, was_away: AtomicBool::default() };
+    world.ctx.substrate = Arc::new(Decorated(store));
+    assert_eq!(world.runner().await, Tick::Waiting(Duration::from_secs(120)));
+    tokio::time::advance(Duration::from_secs(120)).await;
+    let away = runner::tick(&world.ctx).await.expect_err("the store is away");
+    assert!(matches!(away, WorkerError::Store(SubstrateError::Unavailable(_))), "{away:?}");
+    assert_eq!(world.diazotroph().calls(), 0);
+    (world, id)
+}
+
+/// C-1, T36: a lease whose end could not be written is still held, and is ended at the next look, without another wait.
+#[tokio::test(start_paused = true)]
+async fn c1_t36_the_end_of_a_lease_that_was_not_written_is_written_by_the_next_look() {
+    let (world, id) = ending_a_lease(false).await;
+    let resource = ResourceRef::from(&workorder(&id, 1));
+    assert_eq!(world.store.acquire(&resource).await, ClaimOutcome::Held);
+    assert_eq!(world.runner().await, Tick::Waiting(Duration::ZERO));
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(world.diazotroph().calls(), 1);
+}
+
+/// C-1, C-9, T36: a lease that was ended, though the answer got lost, is free: the next look takes it, and ends nothing twice.
+#[tokio::test(start_paused = true)]
+async fn c1_c9_t36_the_end_of_a_lease_whose_answer_is_lost_is_found() {
+    let (world, id) = ending_a_lease(true).await;
+    let claim = async || {
+        let read = world.store.read().claim(&ResourceRef::from(&workorder(&id, 1))).await;
+        read.expect("a read").expect("a claim")
+    };
+    let ended = claim().await;
+    assert_eq!((ended.claim_version, ended.lease_expires_at), (1, world.store.now().await));
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!((claim().await.claim_version, world.diazotroph().calls()), (2, 1));
 }
 
 /// A process that is asked to end gives its claim back at once, and it is not counted.

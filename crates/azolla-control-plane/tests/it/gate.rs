@@ -341,7 +341,7 @@ async fn g1_verify_finds_the_branch_of_a_patch_that_failed() {
     world.operator().cancel(&id, "wrong file").await.expect("cancelled");
     world.gate().await;
     cut_off_after_publishing(&world, &*world.repository, &id, 1).await;
-    assert_eq!(findings().await, [id.clone()]);
+    assert_eq!(findings().await, std::slice::from_ref(&id));
     world.operator().retry(&id, None).await.expect("a second attempt");
     world.run_to_pause().await.expect("it passes");
     assert!(world.repository.published(&format!("azolla/{id}")).is_some());

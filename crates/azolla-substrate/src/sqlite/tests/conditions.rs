@@ -88,8 +88,12 @@ struct Situation {
     lease_expires_at: i64,
     heartbeat_at: i64,
     is_released: bool,
+    claim_version: i64,
     missing: Option<(&'static str, &'static str)>,
 }
+
+/// The last claim_version that there can be (T38).
+const LAST: i64 = 9_007_199_254_740_991;
 
 fn situations() -> Vec<Situation> {
     let missing: Vec<_> =
@@ -98,12 +102,15 @@ fn situations() -> Vec<Situation> {
     for lease_expires_at in INSTANTS {
         for heartbeat_at in INSTANTS {
             for is_released in [false, true] {
-                all.extend(missing.iter().map(|missing| Situation {
+                let with = |claim_version, missing| Situation {
                     lease_expires_at,
                     heartbeat_at,
                     is_released,
-                    missing: *missing,
-                }));
+                    claim_version,
+                    missing,
+                };
+                all.extend(missing.iter().map(|missing| with(2, *missing)));
+                all.extend([LAST - 1, LAST].map(|version| with(version, None)));
             }
         }
     }
@@ -147,14 +154,21 @@ impl Situation {
         let mut insert = connection
             .prepare_cached(
                 "INSERT INTO claim_record (resource_type, resource_id, owner_id, lease_expires_at, heartbeat_at,
-                     claim_version, granted_at, released_at) VALUES (?1, ?2, 'own-a', ?3, ?4, 2, ?4, ?5)",
+                     claim_version, granted_at, released_at) VALUES (?1, ?2, 'own-a', ?3, ?4, ?5, ?4, ?6)",
             )
             .unwrap();
         for resource_type in TYPES {
             for id in IDS.into_iter().filter(|id| self.missing != Some((resource_type, id))) {
                 let released_at = if self.is_released { instant(self.heartbeat_at) } else { Cell::Null };
                 let (expires, heartbeat) = (instant(self.lease_expires_at), instant(self.heartbeat_at));
-                let values = [resource_type.into(), id.into(), expires, heartbeat, released_at];
+                let values = [
+                    resource_type.into(),
+                    id.into(),
+                    expires,
+                    heartbeat,
+                    Cell::Int(self.claim_version),
+                    released_at,
+                ];
                 insert.execute(params_from_iter(&values)).unwrap();
             }
         }
@@ -208,7 +222,7 @@ fn changes(text: &str) -> Vec<(String, String)> {
         let put = |new: String| format!("{}{new}{}", &text[..begin], &text[begin + condition.len()..]);
         changes.push((format!("always {condition}"), put(format!("({condition} OR 1)"))));
         changes.push((format!("never {condition}"), put(format!("({condition} AND 0)"))));
-        for (was, is) in [(" <= ", " < "), (" > ", " >= ")] {
+        for (was, is) in [(" <= ", " < "), (" > ", " >= "), (" < ", " <= ")] {
             if condition.contains(was) {
                 changes.push((format!("{condition} with{is}"), put(condition.replace(was, is))));
             }

@@ -259,6 +259,14 @@ mod tests {
     }
 
     #[test]
+    fn a_code_is_as_long_as_a_token_and_has_its_digits() {
+        assert!(is_code(&"0f".repeat(32)));
+        for odd in ["", &"0".repeat(63), &"0".repeat(65), &"x".repeat(64)] {
+            assert!(!is_code(odd), "{odd}");
+        }
+    }
+
+    #[test]
     fn t24_a_crowd_cannot_guess() {
         let (door, now) = (Door::default(), Instant::now());
         let address = |n: u32| IpAddr::from(n.to_be_bytes());

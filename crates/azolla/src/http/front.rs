@@ -5,7 +5,7 @@ use std::{net::SocketAddr, panic::resume_unwind, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Authority},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, uri::Authority},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -89,18 +89,22 @@ pub(super) async fn pass(State(app): State<Arc<App>>, request: Request, next: Ne
         Ok(()) => within(REQUEST_LIMIT, next.run(request)).await,
         Err(refused) => refused.into_response(),
     };
-    let class = match response.status().as_u16() {
-        200..=299 => "2xx",
-        400..=499 => "4xx",
-        500..=599 => "5xx",
-        _ => "other",
-    };
-    app.metrics.count(Counter::Requests, class);
+    app.metrics.count(Counter::Requests, class(response.status()));
     for (name, value) in HEADERS {
         // A page brings its own policy.
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
+}
+
+/// What a status is counted as.
+fn class(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        200..=299 => "2xx",
+        400..=499 => "4xx",
+        500..=599 => "5xx",
+        _ => "other",
+    }
 }
 
 /// Answers, or says that it took too long. In a task of its own: a commit waits for the disk on the thread that asks, and
@@ -109,8 +113,11 @@ async fn within(limit: Duration, answer: impl Future<Output = Response> + Send +
     let mut task = JoinSet::from_iter([answer]);
     match timeout(limit, task.join_next()).await {
         Ok(Some(Ok(response))) => response,
-        Ok(Some(Err(error))) if error.is_panic() => resume_unwind(error.into_panic()),
-        Ok(_) | Err(_) => ApiError::timeout().into_response(),
+        Ok(Some(Err(error))) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_ended) => ApiError::timeout().into_response(),
+        },
+        Ok(None) | Err(_) => ApiError::timeout().into_response(),
     }
 }
 

@@ -34,3 +34,13 @@ fn r12_the_token_of_a_file_is_made_once_and_for_its_owner_alone() {
     let refused = Token::in_file(&path).map(drop).unwrap_err();
     assert!(refused.to_string().ends_with("can be read by others"), "{refused}");
 }
+
+#[test]
+fn r12_a_token_that_cannot_be_kept_is_a_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    // No file can have this name: it says that it is a directory.
+    for existing in [Existing::Stays, Existing::Goes] {
+        assert!(write(&directory.path().join("token/"), "x", existing).is_err(), "{existing:?}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left of it");
+}

@@ -84,3 +84,22 @@ fn what_was_done_is_told_once() {
     assert_eq!(sessions.untold(&one), Some(done("second")));
     assert_eq!(sessions.untold(&one), None);
 }
+
+/// What was done is told to its own session, and what is remembered of sessions has a bound.
+#[test]
+fn what_is_remembered_of_sessions_is_bounded() {
+    let sessions = Sessions::new(false, 7517).unwrap();
+    let session = |n: usize| sessions.session(&format!("cookie {n}"), false);
+    let done = |n: usize| Done { made: None, what: n.to_string(), next: None, remarks: Vec::new() };
+    let room = 2 * SESSIONS_MAX;
+    for n in 0..room {
+        sessions.keep(&session(n), done(n));
+    }
+    sessions.keep(&session(0), done(100));
+    assert_eq!(sessions.untold(&session(0)), Some(done(100)));
+    assert_eq!(sessions.untold(&session(1)), Some(done(1)), "there was room for all of them");
+    assert_eq!(sessions.untold(&session(1)), None, "it is told once");
+    sessions.keep(&session(room), done(room));
+    assert_eq!(sessions.remembered.lock().unwrap().len(), 1);
+    assert_eq!(sessions.untold(&session(room)), Some(done(room)));
+}

@@ -98,3 +98,20 @@ async fn an_answer_that_stands_still_on_its_thread_is_given_up() {
     assert_eq!(response.status(), ApiError::timeout().into_response().status());
     go_on.send(()).unwrap();
 }
+
+#[test]
+fn answers_are_counted_by_their_class() {
+    for (status, counted) in [
+        (199, "other"),
+        (200, "2xx"),
+        (299, "2xx"),
+        (303, "other"),
+        (400, "4xx"),
+        (499, "4xx"),
+        (500, "5xx"),
+        (599, "5xx"),
+        (600, "other"),
+    ] {
+        assert_eq!(class(StatusCode::from_u16(status).unwrap()), counted, "{status}");
+    }
+}

@@ -91,3 +91,11 @@ fn t33_the_memory_is_bounded_and_forgets_nothing_for_that() {
     assert_eq!(replay.admit(&peer("a"), &query("0", at(later)), at(later)), Ok(()));
     assert_eq!(replay.peers.lock().unwrap()[&peer("a")].known.len(), 1);
 }
+
+#[test]
+fn t33_a_query_is_remembered_to_the_end_of_its_window() {
+    let replay = Replay::default();
+    assert_eq!(replay.admit(&peer("a"), &query("1", at(0)), at(0)), Ok(()));
+    assert_eq!(replay.admit(&peer("a"), &query("1", at(0)), at(WINDOW_MS)), Err(Denied::Replayed));
+    assert_eq!(replay.admit(&peer("a"), &query("2", at(0)), at(WINDOW_MS)), Ok(()));
+}

@@ -214,6 +214,8 @@ fn t24_no_form_leads_elsewhere() {
         let reply = stranger.post("/login", &[("token", &token), ("next", elsewhere)]);
         assert_eq!((reply.status, reply.header("location")), (303, "/"), "{elsewhere:?}");
     }
+    let page = Visitor::stranger(&server).get("/login?next=%2Fnotes").body;
+    assert_eq!(value_of(&page, "next"), "/notes");
     let page = Visitor::stranger(&server).get("/login?next=%2F%2Fevil.example").body;
     assert!(!page.contains("evil"), "{page}");
 }

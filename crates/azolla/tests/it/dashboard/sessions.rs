@@ -94,6 +94,7 @@ fn a_session_begins_with_the_token_and_ends_when_one_logs_out() {
     assert!(cookie.ends_with("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict"), "{cookie}");
     let operator = stranger.with_cookie_of(&reply);
     assert_eq!(operator.get("/login").header("location"), "/");
+    assert_eq!(operator.log_in(&world.operator_token()).status, 303, "who is logged in may log in again");
     let other = Visitor::operator(&world, &server);
     let out = operator.post("/logout", &[("csrf", &operator.csrf())]);
     assert_eq!((out.status, out.header("location")), (303, "/login"));

@@ -168,13 +168,20 @@ impl Resolve for Resolver {
                 let local = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
                 return Ok(Box::new(local.map(|address| SocketAddr::new(address, 0)).into_iter()) as Addrs);
             }
-            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let allowed: Vec<SocketAddr> =
-                found.into_iter().filter(|address| !is_refused(address.ip())).collect();
-            if allowed.is_empty() {
-                return Err(format!("{name} has only link-local or metadata addresses").into());
-            }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(Box::new(allowed(&name, found)?.into_iter()) as Addrs)
         })
     }
 }
+
+/// Returns the addresses of a name that something may be sent to; there has to be one.
+fn allowed(name: &str, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, String> {
+    let allowed: Vec<SocketAddr> = found.filter(|address| !is_refused(address.ip())).collect();
+    if allowed.is_empty() {
+        return Err(format!("{name} has only link-local or metadata addresses"));
+    }
+    Ok(allowed)
+}
+
+#[cfg(test)]
+mod tests;

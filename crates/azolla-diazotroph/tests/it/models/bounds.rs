@@ -78,6 +78,78 @@ async fn t31_noise_without_end_takes_no_memory_and_the_budget_ends_it() {
     }
 }
 
+/// T31: it is an answer, a byte at a time, and never a whole one: neither its size nor a silence ends it.
+#[tokio::test(flavor = "multi_thread")]
+async fn t31_a_drip_without_end_is_ended_by_the_budget() {
+    for kind in KINDS {
+        let before = peak();
+        let begin = [head().as_slice(), kind.begin("").as_bytes()].concat();
+        let drip = vec![Step::Send(begin), Step::DripOn(kind.delta("x").into_bytes())];
+        let server = Server::start(vec![drip]).await;
+        let ran = Desk { remaining: Duration::from_millis(700), ..Desk::new(kind, &server) }.run().await;
+        let outcome = &ran.generation.outcome;
+        assert!(matches!(outcome, GenerationOutcome::OverBudget { .. }), "{outcome:?}");
+        assert!(ran.took < Duration::from_secs(3), "{:?}", ran.took);
+        assert!(grown_since(before) < MEMORY_MAX, "{} bytes", grown_since(before));
+        // The connection is over too.
+        server.left().await;
+        assert_eq!(server.asked().len(), 1);
+    }
+}
+
+/// T31: nobody asked for gzip, so what comes in it is no answer: neither a small one that would be a good one, nor one
+/// that becomes 256 MB.
+#[tokio::test(flavor = "multi_thread")]
+async fn t31_a_compressed_answer_is_not_unpacked() {
+    for kind in KINDS {
+        for body in [gzip(&kind.answer("a patch")), bomb()] {
+            let before = peak();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\
+                        connection: close\r\n\r\n";
+            let server = Server::start(vec![vec![Step::Send([head.as_bytes(), &body].concat())]]).await;
+            let ran = Desk::new(kind, &server).run().await;
+            let reason = ran.failed(FailureKind::Unfinished);
+            assert_eq!(reason, "the answer stopped before its end, also after 3 retries");
+            for asked in server.asked() {
+                assert!(!asked.head.to_ascii_lowercase().contains("accept-encoding"), "{}", asked.head);
+            }
+            assert!(grown_since(before) < MEMORY_MAX, "{} bytes", grown_since(before));
+        }
+    }
+}
+
+/// Returns a gzip file of a text in ASCII, by the codes that are always there (RFC 1951, RFC 1952).
+fn gzip(text: &str) -> Vec<u8> {
+    let crc = !text.bytes().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg()))
+    });
+    let bits = text.bytes().flat_map(letter).chain(code(0, 7)).collect();
+    let length = u32::try_from(text.len()).unwrap();
+    [begun(bits).as_slice(), &crc.to_le_bytes(), &length.to_le_bytes()].concat()
+}
+
+/// Returns the beginning of a gzip file that becomes 256 MB: one letter, then copies of the 258 bytes before, 13 bits each.
+fn bomb() -> Vec<u8> {
+    let copy = || code(0b1100_0101, 8).chain(code(0, 5));
+    begun(letter(b'x').chain((0..(1 << 28) / 258).flat_map(|_| copy())).collect())
+}
+
+fn letter(byte: u8) -> impl Iterator<Item = u8> {
+    code(0x30 + byte, 8)
+}
+
+/// The bits of a code, the highest first.
+fn code(value: u8, length: u32) -> impl Iterator<Item = u8> {
+    (0..length).rev().map(move |bit| value >> bit & 1)
+}
+
+/// A gzip file without name and time, with one last block of these bits, the first of a byte lowest.
+fn begun(bits: Vec<u8>) -> Vec<u8> {
+    let bits = [vec![1, 1, 0], bits].concat();
+    let bytes = bits.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | bit));
+    [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255].into_iter().chain(bytes).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn t31_lists_in_an_event_take_the_memory_of_one_item() {
     let body =

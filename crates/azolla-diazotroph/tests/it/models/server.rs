@@ -23,6 +23,8 @@ pub(crate) enum Step {
     Send(Vec<u8>),
     /// Sends bytes one at a time.
     Drip(Vec<u8>),
+    /// Sends the same bytes one at a time, again and again, until the other side ends the connection.
+    DripOn(Vec<u8>),
     /// Sends the same bytes again and again, up to so many bytes.
     Flood(Vec<u8>, u64),
     /// Ends the connection as if it had been cut.
@@ -111,6 +113,11 @@ async fn connection(mut stream: TcpStream, answer: Answer, seen: Arc<Seen>) {
         let done = match step {
             Step::Send(bytes) => stream.write_all(&bytes).await,
             Step::Drip(bytes) => drip(&mut stream, &bytes).await,
+            Step::DripOn(bytes) => {
+                while drip(&mut stream, &bytes).await.is_ok() {}
+                seen.left.notify_one();
+                return;
+            }
             Step::Flood(unit, total) => flood(&mut stream, &unit, total, &seen).await,
             Step::Reset => {
                 stream.set_zero_linger().unwrap();

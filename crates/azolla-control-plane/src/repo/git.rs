@@ -223,6 +223,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Bounds how many bytes it may ask for at once; it ends where it would need more.
+    pub(super) fn room(mut self, bytes: Option<u64>) -> Self {
+        self.environment.extend(bytes.map(|bytes| ("GIT_ALLOC_LIMIT", bytes.to_string().into())));
+        self
+    }
+
     /// Gives it this on stdin.
     pub(super) fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();

@@ -13,6 +13,9 @@ use super::{
     scratch::TemporaryIndex,
 };
 
+/// Bytes that git needs beside what it reads and makes; twice that is the least that it is given.
+const ROOM_MIN: u64 = 16 << 20;
+
 impl GitRepository {
     pub(super) async fn take_text(&self, attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
         // An answer may have prose around its change, but not without end (T13).
@@ -94,7 +97,9 @@ impl GitRepository {
         }
         policy::check(&patch, &self.limits)?;
         let index = self.index_of(&attempt.base).await?;
-        self.apply(index.path(), patch.render()).await?;
+        let room = self.room(&attempt.base, &patch, index.path()).await?;
+        let call = self.apply_call(index.path(), patch.render(), &["apply", "--cached"]);
+        settled(&self.git.run(call.room(room)).await?)?;
         self.check_deltas(&patch).await?;
         let tree = self.write_tree(index.path()).await?;
         let commit = self.commit_tree(attempt, &tree).await?;
@@ -108,8 +113,9 @@ impl GitRepository {
             return Ok(false);
         }
         let index = self.index_of(commit).await?;
+        let room = self.room(commit, &patch, index.path()).await?;
         let call = self.apply_call(index.path(), patch.render(), &["apply", "--cached", "--check"]);
-        let output = self.git.run(call).await?;
+        let output = self.git.run(call.room(room)).await?;
         if is_fault(&output) {
             return Err(unavailable(output.complaint()));
         }
@@ -179,11 +185,31 @@ impl GitRepository {
 
     /// Applies a diff to an index, whole or not at all.
     pub(super) async fn apply(&self, index: &Path, diff: impl Into<Vec<u8>>) -> Result<(), TakeError> {
-        let output = self.git.run(self.apply_call(index, diff, &["apply", "--cached"])).await?;
-        applied(&output).map_err(|not| match not {
-            Applied::Fault(error) => error.into(),
-            Applied::ThroughLink(refusal) | Applied::Not(refusal) => refusal.into(),
-        })
+        settled(&self.git.run(self.apply_call(index, diff, &["apply", "--cached"])).await?)
+    }
+
+    /// Returns how many bytes git may ask for at once to apply a patch; none where there is nothing to unpack. What a
+    /// binary part becomes is known only once git has made it, so git itself is held to a bound (T12): no less than the
+    /// files that are there take, and the index.
+    async fn room(
+        &self,
+        commit: &str,
+        patch: &Patch<'_>,
+        index: &Path,
+    ) -> Result<Option<u64>, RepositoryError> {
+        if !patch.files.iter().any(|file| matches!(file.body, Body::Binary(_))) {
+            return Ok(None);
+        }
+        let names = patch.files.iter().filter_map(|file| file.old.as_deref());
+        let input: String = names.map(|name| format!("{commit}:{name}\n")).collect();
+        let arguments = ["cat-file", "--batch-check=%(objectsize)"];
+        let sizes = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
+        let sizes = String::from_utf8_lossy(&sizes).into_owned();
+        let largest = sizes.lines().filter_map(|size| size.parse::<u64>().ok()).max().unwrap_or(0);
+        // In memory an entry takes up to a few times what it takes in the file.
+        let entries = std::fs::metadata(index).map_or(0, |metadata| metadata.len().saturating_mul(4));
+        let room = ROOM_MIN.max(self.limits.file_bytes).max(largest).max(entries);
+        Ok(Some(room.saturating_add(ROOM_MIN)))
     }
 
     // Never --reject or --unsafe-paths (T5), and nothing but exact context.
@@ -243,9 +269,21 @@ enum Applied {
     Not(Refusal),
 }
 
+/// Returns why a diff was not applied, if it was not.
+fn settled(output: &Output) -> Result<(), TakeError> {
+    applied(output).map_err(|not| match not {
+        Applied::Fault(error) => error.into(),
+        Applied::ThroughLink(refusal) | Applied::Not(refusal) => refusal.into(),
+    })
+}
+
 fn applied(output: &Output) -> Result<(), Applied> {
     if output.code == Some(0) {
         return Ok(());
+    }
+    if output.stderr.contains("attempting to allocate") {
+        let reason = "the patch has a binary part that gets larger than the limit for one file";
+        return Err(Applied::Not(Refusal::whole(reason)));
     }
     if is_fault(output) {
         return Err(Applied::Fault(unavailable(output.complaint())));

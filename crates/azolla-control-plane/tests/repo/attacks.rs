@@ -243,7 +243,7 @@ async fn t13_too_many_files_or_bytes_are_refused_within_a_second_and_without_git
 }
 
 /// Does something that has to take less than a second and less than 100 MB.
-async fn bounded<T>(work: impl AsyncFnOnce() -> T) -> T {
+pub(crate) async fn bounded<T>(work: impl AsyncFnOnce() -> T) -> T {
     let memory = |name: &str| -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find(|line| line.starts_with(name)).unwrap();

@@ -4,6 +4,7 @@
 
 mod attacks;
 mod bad_input;
+mod bombs;
 mod corpus;
 mod edit_properties;
 mod edits;

@@ -1,0 +1,162 @@
+//! T12: stored binary patches that are well-formed, and become something huge.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use azolla_control_plane::repo::{GitRepository, Repository};
+
+use crate::{
+    attacks::bounded,
+    support::{World, attempt, refused},
+};
+
+/// A file of the base that a delta copies again and again: as much as one byte of a delta can say.
+const BASE: usize = 1 << 16;
+const MIB: usize = 1 << 20;
+
+/// A world whose git has no more than 400 MB to itself, with a file of `BASE` zeros.
+fn world() -> (World, GitRepository) {
+    let world = World::new();
+    world.write("zeros", vec![0; BASE]);
+    world.commit("zeros");
+    let git = world.dir.path().join("git");
+    fs::write(&git, format!("#!/bin/sh\nulimit -v 400000\nexec {} \"$@\"\n", world.git.display())).unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut settings = world.settings();
+    settings.git = git;
+    (world, GitRepository::open(settings).unwrap())
+}
+
+/// T12: a delta says how large its result is only once it is unpacked, and each of its bytes stands for 64 KiB.
+#[tokio::test]
+async fn t12_a_stored_delta_bomb_is_refused() {
+    let (world, repository) = world();
+    let attempt = attempt(&repository.base("main").await.unwrap());
+    let old = world.run(&["rev-parse", "main:zeros"]);
+    let id_of = |bytes: usize| {
+        let id = world.ask_in(&world.repo, &["hash-object", "--stdin"], &vec![0; bytes]);
+        String::from_utf8(id).unwrap().trim().to_owned()
+    };
+    // What fits is taken: the bombs are refused for their size alone.
+    let small = delta(&old, &id_of(2 * MIB), 2 * MIB);
+    let taken = repository.rebuild(&attempt, &small).await.unwrap();
+    assert_eq!(world.mirror_file(&taken.commit, "zeros"), vec![0; 2 * MIB]);
+
+    let bombs = [
+        // Named as what it really becomes.
+        delta(&old, &id_of(64 * MIB), 64 * MIB),
+        // More than git could have here.
+        delta(&old, &"1".repeat(40), 4096 * MIB),
+    ];
+    for bomb in &bombs {
+        assert!(bomb.len() < 100_000, "{} bytes", bomb.len());
+        let told = bounded(async || refused(repository.rebuild(&attempt, bomb).await)).await;
+        assert!(told.contains("larger than the limit for one file"), "{told}");
+        let applies = bounded(async || repository.applies(&attempt.base, bomb).await).await;
+        assert!(!applies.unwrap());
+    }
+}
+
+/// T12: what a patch says of its size is what it is held to, on the way there and on the way back.
+#[tokio::test]
+async fn t12_a_stored_literal_that_is_more_than_it_says_is_refused() {
+    let (_world, repository) = world();
+    let attempt = attempt(&repository.base("main").await.unwrap());
+    let nothing = binary("literal", 0, &stored(b""));
+    let head = format!(
+        "diff --git a/x b/x\nnew file mode 100644\nindex {}..{}\nGIT binary patch\n",
+        "0".repeat(40),
+        "1".repeat(40)
+    );
+    let run = run_of_zeros(64 * MIB);
+    for (there, back, reason) in [
+        (binary("literal", 100, &run), nothing.clone(), "corrupt binary patch"),
+        (nothing.clone(), binary("literal", 100, &run), "corrupt binary patch"),
+        (nothing.clone(), binary("literal", 4096 * MIB, &run), "larger than the limit for one file"),
+        (nothing, binary("delta", 4096 * MIB, &run), "larger than the limit for one file"),
+    ] {
+        let bomb = format!("{head}{there}{back}");
+        let told = bounded(async || refused(repository.rebuild(&attempt, &bomb).await)).await;
+        assert!(told.contains(reason), "{told}");
+    }
+}
+
+/// Returns a patch of `zeros` by a delta that copies all of it until there are `bytes`.
+fn delta(old: &str, new: &str, bytes: usize) -> String {
+    let mut commands = [number(BASE), number(bytes)].concat();
+    // Copy, from the beginning, 64 KiB: all that can be left out is.
+    commands.extend(vec![0x80; bytes / BASE]);
+    let there = binary("delta", commands.len(), &stored(&commands));
+    let back = binary("literal", BASE, &run_of_zeros(BASE));
+    format!("diff --git a/zeros b/zeros\nindex {old}..{new} 100644\nGIT binary patch\n{there}{back}")
+}
+
+/// A number as a delta has it: seven bits a byte, the lowest first.
+fn number(mut value: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value > 0x7f {
+        bytes.push(0x80 | (value & 0x7f) as u8);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// One part of a binary patch: how much it says it is, and bytes in base 85, 52 to a line.
+fn binary(kind: &str, says: usize, packed: &[u8]) -> String {
+    const DIGITS: &[u8; 85] =
+        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+    let mut text = format!("{kind} {says}\n");
+    for line in packed.chunks(52) {
+        let count = line.len() as u8;
+        text.push(char::from(if count <= 26 { b'A' + count - 1 } else { b'a' + count - 27 }));
+        for four in line.chunks(4) {
+            let word = (0..4).fold(0_u32, |word, n| word << 8 | u32::from(four.get(n).copied().unwrap_or(0)));
+            let digits = [52_200_625, 614_125, 7_225, 85, 1].map(|place| (word / place % 85) as usize);
+            text.extend(digits.map(|digit| char::from(DIGITS[digit])));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// The sum at the end of a zlib stream (RFC 1950).
+fn adler(bytes: &[u8]) -> [u8; 4] {
+    let (a, b) = bytes.iter().fold((1_u32, 0_u32), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % 65_521;
+        (a, (a + b) % 65_521)
+    });
+    (b << 16 | a).to_be_bytes()
+}
+
+/// A zlib stream of bytes that are stored as they are (RFC 1951).
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = vec![0x78, 0x01];
+    let blocks: Vec<&[u8]> = if bytes.is_empty() { vec![bytes] } else { bytes.chunks(0xffff).collect() };
+    for (n, block) in blocks.iter().enumerate() {
+        packed.push(u8::from(n + 1 == blocks.len()));
+        let length = block.len() as u16;
+        packed.extend([length.to_le_bytes(), (!length).to_le_bytes()].concat());
+        packed.extend(*block);
+    }
+    packed.extend(adler(bytes));
+    packed
+}
+
+/// A zlib stream of zeros: one of them, then copies of the 258 bytes before, 13 bits each, by the codes of RFC 1951 that
+/// are always there; then one by one.
+fn run_of_zeros(bytes: usize) -> Vec<u8> {
+    let code = |value: u16, length: u16| (0..length).rev().map(move |bit| value >> bit & 1);
+    let mut bits: Vec<u16> = vec![1, 1, 0];
+    let zero = || code(0x30, 8);
+    bits.extend(zero());
+    for _ in 0..(bytes - 1) / 258 {
+        bits.extend(code(0b1100_0101, 8).chain(code(0, 5)));
+    }
+    (0..(bytes - 1) % 258).for_each(|_| bits.extend(zero()));
+    bits.extend(code(0, 7));
+    let byte = |bits: &[u16]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | *bit as u8);
+    // Of zeros, the first sum stays 1 and the second counts them.
+    let sum = ((bytes as u32 % 65_521) << 16 | 1).to_be_bytes();
+    [&[0x78, 0x01][..], &bits.chunks(8).map(byte).collect::<Vec<u8>>(), &sum].concat()
+}

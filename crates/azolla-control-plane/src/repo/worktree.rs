@@ -21,6 +21,8 @@ use super::{
 
 /// Bytes of all names of changed files.
 const NAMES_BYTES: usize = 16 << 20;
+/// Bytes of a list of everything in an index.
+const INDEX_BYTES: usize = 64 << 20;
 /// Changed files together may have this many times the bytes of a patch: most of them is context.
 const TOTAL_FACTOR: u64 = 20;
 
@@ -104,6 +106,9 @@ impl GitRepository {
         self.mirror.prepare()?;
         let index = worktree.place.directory().join("index");
         let Changed { paths, left_out } = self.changed_files(worktree.path(), &index).await?;
+        let inside = self.written_in_submodules(worktree.path(), &index).await?;
+        let left_out =
+            [left_out, inside].into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         if paths.is_empty() {
             return Err(left_out.map_or(TakeError::NoChange, |left_out| Refusal::whole(left_out).into()));
         }
@@ -138,6 +143,36 @@ impl GitRepository {
         let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let paths = names.map(|name| PathBuf::from(std::ffi::OsString::from_vec(name.to_vec()))).collect();
         Ok(Changed { paths, left_out: unread(&output.stderr) })
+    }
+
+    /// Returns what was written where the base has a submodule, in words. To git that is another repository's, and it
+    /// passes over it without a word (T6).
+    async fn written_in_submodules(&self, files: &Path, index: &Path) -> Result<Option<String>, TakeError> {
+        // The mode of a submodule's entry. Nearly no repository has one, and then git is not asked.
+        let bytes = fs::read(index).map_err(|error| unavailable(error.to_string()))?;
+        if !bytes.windows(4).any(|four| four == [0, 0, 0xe0, 0]) {
+            return Ok(None);
+        }
+        let call = Call::new(self.mirror.git_dir(), ["ls-files", "-z", "--stage"])
+            .index(index)
+            .stdout(Capture::Head(INDEX_BYTES));
+        let listed = self.git.run(call).await?.stdout;
+        let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let names = entries.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
+        let is_written = |name: &&[u8]| {
+            let place = files.join(std::ffi::OsStr::from_bytes(name));
+            let is_directory = fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
+            is_directory && fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some())
+        };
+        let names: Vec<String> =
+            names.filter(is_written).map(|name| visible(&String::from_utf8_lossy(name))).collect();
+        Ok(match names.split_first() {
+            None => None,
+            Some((name, more)) => {
+                let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+                Some(format!("Left out, as submodules are not changed: what was written in {name}{more}"))
+            }
+        })
     }
 
     /// Refuses what is too much, or no file, before a byte of it is stored.

@@ -378,3 +378,89 @@ async fn directories_of_a_dead_process_are_swept_and_those_in_use_are_not() {
     assert!(worktree.path().exists());
     repository.take(&attempt, Candidate::Text(crate::support::GOOD)).await.unwrap();
 }
+
+/// T6: it is told even where nothing else was changed, so that nobody takes it for no work at all.
+#[tokio::test]
+async fn t6_what_is_written_in_a_submodule_alone_is_refused_by_name() {
+    let world = World::new();
+    let id = world.run(&["rev-parse", "HEAD"]);
+    world.run(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},deep/module")]);
+    world.run(&["commit", "-q", "-m", "module"]);
+    let (repository, attempt) = world.begin().await;
+    let worktree = repository.worktree(&attempt).await.unwrap();
+    let untouched = repository.take(&attempt, Candidate::Edits(&worktree)).await;
+    assert!(matches!(untouched, Err(TakeError::NoChange)), "{untouched:?}");
+    fs::write(worktree.path().join("deep/module/x"), "x").unwrap();
+    let told = refused(repository.take(&attempt, Candidate::Edits(&worktree)).await);
+    assert_eq!(told, "Left out, as submodules are not changed: what was written in deep/module");
+}
+
+/// What a worker does to a submodule of the base, by the path of its files, with the git that it has.
+type Meddling = fn(&World, &Path);
+
+/// T6: whatever a worker does where the base has a submodule is refused in words or left out by name, and the commit has
+/// the submodule where it was.
+#[tokio::test]
+async fn t6_a_submodule_of_the_base_stays_whatever_a_worker_does_to_it() {
+    let commits_inside = |world: &World, files: &Path| {
+        let inside = files.join("module");
+        fs::write(inside.join("x"), "x").unwrap();
+        for arguments in [
+            &["init", "-q"][..],
+            &["add", "-A"],
+            &["-c", "user.name=w", "-c", "user.email=w@example.org", "commit", "-q", "-m", "inside"],
+        ] {
+            let (code, out) = world.run_in(&inside, arguments);
+            assert_eq!(code, 0, "{out}");
+        }
+    };
+    let cases: [(&str, Meddling, &str); 6] = [
+        ("writes into it", |_, files| fs::write(files.join("module/x"), "x").unwrap(), "module"),
+        ("makes it a repository and commits", commits_inside, "module"),
+        ("removes it", |_, files| fs::remove_dir(files.join("module")).unwrap(), "module"),
+        (
+            "puts a file in its place",
+            |_, files| {
+                fs::remove_dir(files.join("module")).unwrap();
+                fs::write(files.join("module"), "x").unwrap();
+            },
+            "module",
+        ),
+        (
+            "puts a link in its place",
+            |_, files| {
+                fs::remove_dir(files.join("module")).unwrap();
+                symlink("a.txt", files.join("module")).unwrap();
+            },
+            "module",
+        ),
+        (
+            "says where it comes from",
+            |_, files| fs::write(files.join(".gitmodules"), "[submodule \"module\"]\n").unwrap(),
+            ".gitmodules",
+        ),
+    ];
+    for world in World::all() {
+        let id = world.run(&["rev-parse", "HEAD"]);
+        world.run(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},module")]);
+        world.run(&["commit", "-q", "-m", "module"]);
+        let (repository, attempt) = world.begin().await;
+        for (what, meddle, name) in cases {
+            let worktree = repository.worktree(&attempt).await.unwrap();
+            // Beside it, a change that is all right.
+            fs::write(worktree.path().join("a.txt"), "changed\n").unwrap();
+            meddle(&world, worktree.path());
+            match repository.take(&attempt, Candidate::Edits(&worktree)).await {
+                Ok(taken) => {
+                    let tree = world.mirror_run(&["ls-tree", "-r", &taken.commit]);
+                    assert!(tree.contains(&format!("160000 commit {id}\tmodule")), "{what}: {tree}");
+                    assert_eq!(taken.paths, ["a.txt"], "{what}");
+                    let left_out = taken.left_out.unwrap_or_default();
+                    assert!(left_out.contains(name), "{what}: {left_out:?}");
+                }
+                Err(TakeError::Refused { reason, .. }) => assert!(reason.contains(name), "{what}: {reason}"),
+                Err(error) => panic!("{what}: {error}"),
+            }
+        }
+    }
+}

@@ -5,14 +5,18 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
-    sync::mpsc,
+    sync::{Arc, Mutex, mpsc},
     thread,
     time::{Duration, Instant},
 };
 
+use azolla_protocol::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{server::Server, world::World};
+use crate::{
+    server::{Server, query},
+    world::World,
+};
 
 /// A home without a repository that asks `az-far` at a URL with a token.
 fn desk(url: &str, token: &str) -> World {
@@ -274,6 +278,115 @@ fn p16_m4_a_slow_server_is_unavailable_after_its_time() {
         assert!(told.starts_with("it did not answer "), "{told}");
         assert!(begun.elapsed() < Duration::from_secs(20));
     }
+}
+
+/// What a peer, or the way to one, does wrong in a round.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    /// A query that was answered already, byte by byte.
+    Replay,
+    /// A query of a clock that is so many minutes behind, or ahead.
+    Skew(i64),
+    /// A token with another character at this place.
+    Key(usize),
+    /// An answer that ends before this part of it, of a thousand.
+    Cut(usize),
+}
+
+/// Draws numbers from a seed (splitmix64).
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ mixed >> 31) % end
+    }
+
+    fn wrong(&mut self) -> Wrong {
+        // Five minutes apart still count.
+        let minutes = i64::try_from(6 + self.below(100_000)).unwrap();
+        let place = usize::try_from(self.below(1_000)).unwrap();
+        match self.below(5) {
+            0 => Wrong::Replay,
+            1 => Wrong::Skew(minutes),
+            2 => Wrong::Skew(-minutes),
+            3 => Wrong::Key(place),
+            _ => Wrong::Cut(place),
+        }
+    }
+}
+
+/// P16, T33, M-4: whatever is drawn is DENIED, 401 or unavailable, without data, and the next good query is answered.
+#[test]
+fn p16_t33_whatever_goes_wrong_between_peers_nobody_is_told_anything_untrue() {
+    let rounds = std::env::var("AZOLLA_PEER_ROUNDS").map_or(20, |n| n.parse().expect("a number of rounds"));
+    let (shop, token) = shop();
+    shop.azolla(&["objective", "new", "Round half up", "--azolla", "az-far"]).ok();
+    let server = Server::start(&shop);
+    let cut = Arc::new(Mutex::new(None));
+    let desk = desk(&format!("http://{}", cutting(Arc::clone(&cut))), "t");
+    let good = |id: String| {
+        let asked = query(&id, "az-taskmgmt", "az-far", "objective", json!({}));
+        let answer = server.ask(&token, &asked).json();
+        assert_eq!((&answer["status"], &answer["query_id"]), (&json!("OK"), &asked["query_id"]), "{answer}");
+        assert_eq!(answer["results"].as_array().map(Vec::len), Some(1), "{answer}");
+        asked
+    };
+    let mut answered = good("first".to_owned());
+    let mut drawn = Drawn(16);
+    for round in 0..rounds {
+        let wrong = drawn.wrong();
+        let mut asked = query(&format!("wrong-{round}"), "az-taskmgmt", "az-far", "objective", json!({}));
+        match wrong {
+            Wrong::Replay => assert_denied(&server, &token, &answered, round),
+            Wrong::Skew(minutes) => {
+                let at: Timestamp = asked["created_at"].as_str().unwrap().parse().unwrap();
+                asked["created_at"] = json!(at.plus_ms(minutes * 60_000).to_string());
+                assert_denied(&server, &token, &asked, round);
+            }
+            Wrong::Key(place) => {
+                let mut other = token.clone().into_bytes();
+                let at = place % other.len();
+                other[at] = if other[at] == b'0' { b'1' } else { b'0' };
+                let reply = server.ask(std::str::from_utf8(&other).unwrap(), &asked);
+                assert_eq!(reply.status, 401, "round {round}: {wrong:?}: {reply:?}");
+                assert!(!reply.body.contains("Round half up"), "round {round}: {reply:?}");
+            }
+            Wrong::Cut(place) => {
+                *cut.lock().unwrap() = Some(place);
+                let told = refused(&desk);
+                assert!(
+                    ["cut off", "the connection broke"].iter().any(|reason| told.contains(reason)),
+                    "round {round}: {wrong:?}: {told}"
+                );
+                *cut.lock().unwrap() = None;
+                assert_eq!(ask(&desk), (true, "it answers az-taskmgmt".to_owned()), "round {round}");
+            }
+        }
+        answered = good(format!("good-{round}"));
+    }
+}
+
+fn assert_denied(server: &Server<'_>, token: &str, query: &Value, round: usize) {
+    let reply = server.ask(token, query);
+    let answer = reply.json();
+    assert_eq!(
+        (reply.status, &answer["status"]),
+        (200, &json!("DENIED")),
+        "round {round}: {query} {reply:?}"
+    );
+    assert_eq!(answer["results"], json!([]), "round {round}: {query}");
+}
+
+/// A server that tells the truth, as far as the part of it, of a thousand, that is set.
+fn cutting(cut: Arc<Mutex<Option<usize>>>) -> SocketAddr {
+    fake(Box::new(move |query, stream| {
+        let whole = http("200 OK", &answer(&query, json!([pause("az-far")])).to_string());
+        let end = cut.lock().unwrap().map_or(whole.len(), |place| whole.len() * place / 1_000);
+        let _ = stream.write_all(&whole.as_bytes()[..end]);
+    }))
 }
 
 #[test]

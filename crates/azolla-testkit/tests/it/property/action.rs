@@ -160,14 +160,15 @@ impl At<'_> {
                 Built::Whole(Action::Renew(self.fence(*fence, |_| true), lease.length()))
             }
             Operation::Release { fence, release } => {
-                let release = if *release { Release::Unused } else { Release::Failed };
-                Built::Whole(Action::Release(self.fence(*fence, |_| true), release))
+                Built::Whole(Action::Release(self.fence(*fence, |_| true), release_of(*release)))
             }
             Operation::Execute { fence } => self.execute(self.fence(*fence, is_workorder)),
-            Operation::RecordUsage { fence } => {
+            Operation::RecordUsage { fence, give_back } => {
                 let fence = self.fence(*fence, is_workorder);
                 let usage = usage(&workorder_of(&fence), fence.claim_version, now);
-                Built::Commit(Actor::Runner, Claim::Fenced(fence), vec![Write::RecordUsage(valid(usage))])
+                let mut writes = vec![Write::RecordUsage(valid(usage))];
+                writes.extend(give_back.map(|unused| Write::GiveBack(release_of(unused))));
+                Built::Commit(Actor::Runner, Claim::Fenced(fence), writes)
             }
             Operation::FailAtOnce { objective, owner } => {
                 let work_order_id =
@@ -540,4 +541,8 @@ impl At<'_> {
             Move::Far => 43_200_000,
         }
     }
+}
+
+fn release_of(unused: bool) -> Release {
+    if unused { Release::Unused } else { Release::Failed }
 }

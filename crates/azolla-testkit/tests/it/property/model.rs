@@ -215,6 +215,11 @@ impl Model {
             Claim::Fenced(fence) => self.end(fence)?,
         }
         plan.writes.iter().try_for_each(|write| self.write(plan.actor, write))?;
+        if let Claim::Fenced(fence) = &plan.claim
+            && plan.writes.iter().any(|write| matches!(write, Write::GiveBack(Release::Unused)))
+        {
+            self.count(&fence.resource, -1);
+        }
         if self.commits.insert(plan.commit_id.clone()) { Ok(()) } else { refused("C-9") }
     }
 
@@ -363,11 +368,12 @@ impl Model {
                 self.candidates.extend((0..*count).map(|index| ((output_id.clone(), index), true)));
                 Ok(())
             }
+            // Counted with its claim, which ended with the commit.
+            Write::GiveBack(_) => Ok(()),
             Write::RecordEvidence(_)
             | Write::InsertManifest { .. }
             | Write::OthersOpen { .. }
-            | Write::TriageFirst { .. }
-            | Write::GiveBack(_) => {
+            | Write::TriageFirst { .. } => {
                 unreachable!("not generated")
             }
         }

@@ -82,6 +82,8 @@ pub(super) enum Operation {
     },
     RecordUsage {
         fence: Pick,
+        /// Whether the claim is given back with it, and if so whether unused.
+        give_back: Option<bool>,
     },
     FailAtOnce {
         objective: u8,
@@ -282,7 +284,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         4 => (pick.clone(), lease()).prop_map(|(fence, lease)| Op::Renew { fence, lease }),
         2 => (pick.clone(), any::<bool>()).prop_map(|(fence, release)| Op::Release { fence, release }),
         2 => pick.clone().prop_map(|fence| Op::Execute { fence }),
-        2 => pick.clone().prop_map(|fence| Op::RecordUsage { fence }),
+        3 => (pick.clone(), any::<Option<bool>>())
+            .prop_map(|(fence, give_back)| Op::RecordUsage { fence, give_back }),
         1 => (objective(), owner()).prop_map(|(objective, owner)| Op::FailAtOnce { objective, owner }),
         2 => (pick.clone(), verdict()).prop_map(|(fence, verdict)| Op::Gate { fence, verdict }),
         6 => (objective(), 0..4u8, any::<bool>(), 0..4u8, party()).prop_map(

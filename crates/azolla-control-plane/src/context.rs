@@ -294,6 +294,12 @@ impl WorkerContext {
         Ok(here.max(there))
     }
 
+    /// Tells whether what ends a resource goes ahead of its wait. An ending that failed itself waits like everything else:
+    /// it would be tried without a pause otherwise, for its release is a change that wakes whoever waits.
+    pub(crate) fn may_end_at_once(&self, claim_count: u64) -> bool {
+        claim_count <= self.settings.claims_without_outcome_max
+    }
+
     /// Returns how long the claim on `resource` still holds, if anybody holds it, and shows that it is waited for.
     pub(crate) async fn held_for(
         &self,

@@ -27,7 +27,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         let objective_id = stored.workorder.objective_id.clone();
         // A cancel ends it without a look at what failed (S-m).
         if let Some(wait) = ctx.backs_off(&resource, stored.claim_count).await?
-            && !lease::is_cancelled(ctx, &objective_id).await
+            && !(ctx.may_end_at_once(stored.claim_count) && lease::is_cancelled(ctx, &objective_id).await)
         {
             tick = tick.or_wait(wait);
             continue;
@@ -146,6 +146,10 @@ async fn judged(
             Ok(Gated::Moved)
         }
         Err(error) => {
+            if let SubstrateError::Unavailable(_) = error {
+                // It may never get through: from here on it is claimed first, which counts each try (W-7).
+                ctx.backoff.moved(resource);
+            }
             let error = WorkerError::from(error);
             if error.is_of_one_resource() { count_failure(ctx, resource, &error).await } else { Err(error) }
         }

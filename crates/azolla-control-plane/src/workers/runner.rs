@@ -43,7 +43,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     for stored in workorders {
         // A quota or a cap of the day: workorders wait unclaimed, and cost nothing.
         if let Some(wait) = ctx.ledger.waits(provider(ctx, &stored.workorder))
-            && !ends_unasked(ctx, &stored).await?
+            && !ends_unasked(ctx, &stored).await
         {
             if !is_shown {
                 let step = format!("waiting: {}", wait.reason);
@@ -54,7 +54,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         }
         let resource = ResourceRef::from(&stored.workorder.work_order_id);
         if let Some(wait) = ctx.backs_off(&resource, stored.claim_count).await?
-            && !ends_unasked(ctx, &stored).await?
+            && !(ctx.may_end_at_once(stored.claim_count) && ends_unasked(ctx, &stored).await)
         {
             tick = tick.or_wait(wait);
             continue;
@@ -80,7 +80,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             Ok(None) => lease::release(ctx, &claim, Release::Unused).await?,
             Err(error) => {
                 let id = &stored.workorder.objective_id;
-                return give_up_for_now(ctx, &claim, id, error, Release::Unused).await;
+                return give_up_for_now(ctx, &claim, id, error).await;
             }
         }
     }
@@ -94,14 +94,10 @@ fn provider<'a>(ctx: &'a WorkerContext, workorder: &Workorder) -> &'a str {
 
 /// Tells whether a workorder ends without anybody being asked: it was cancelled (S-m), its claims are used up (W-7), or
 /// its budget is (B-2). `run` says which.
-async fn ends_unasked(ctx: &WorkerContext, stored: &StoredWorkorder) -> Result<bool, SubstrateError> {
-    if stored.claim_count >= ctx.settings.claims_without_outcome_max
+async fn ends_unasked(ctx: &WorkerContext, stored: &StoredWorkorder) -> bool {
+    stored.claim_count >= ctx.settings.claims_without_outcome_max
         || stored.budget_consumed_ms >= stored.workorder.budget_ms
-    {
-        return Ok(true);
-    }
-    let objective = ctx.read().objective(&stored.workorder.objective_id).await?;
-    Ok(objective.is_some_and(|stored| stored.objective.metadata.contains_key("cancel")))
+        || lease::is_cancelled(ctx, &stored.workorder.objective_id).await
 }
 
 async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Result<Tick, WorkerError> {
@@ -267,9 +263,8 @@ async fn give_up_for_now(
     claim: &Claim,
     objective_id: &ObjectiveId,
     error: WorkerError,
-    otherwise: Release,
 ) -> Result<Tick, WorkerError> {
-    let error = claimed::failed(ctx, claim, error, otherwise).await?;
+    let error = claimed::failed(ctx, claim, error, Release::Unused).await?;
     Ok(back_off(ctx, claim, objective_id, &error))
 }
 
@@ -355,8 +350,15 @@ async fn finish(
             return Ok(Tick::Advanced);
         }
         Err(error) => {
-            let id = &subject.workorder.objective_id;
-            return give_up_for_now(ctx, claim, id, error.into(), Release::Failed).await;
+            // A claim that was paid for counts, also where the disk has room for it and not for what came of it: it would be
+            // paid for again and again (W-7). What was used stays on record (B-3).
+            let given_back = give_back(ctx, claim, subject, result.usage.as_ref(), Release::Failed).await;
+            let error = WorkerError::from(error);
+            if !error.is_of_one_resource() {
+                return Err(error);
+            }
+            given_back?;
+            return Ok(back_off(ctx, claim, &subject.workorder.objective_id, &error));
         }
     }
     if let (Flow::Patch(flow), Some((attempt, taken))) = (&ctx.flow, &result.taken) {

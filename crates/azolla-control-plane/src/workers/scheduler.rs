@@ -85,7 +85,7 @@ async fn at_once(
         Some(Ok(Some(commit))) => {
             let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
             let committed = ctx.substrate.commit(commit).await;
-            if let Err(SubstrateError::OutcomeUnknown { .. }) = committed {
+            if let Err(SubstrateError::OutcomeUnknown { .. } | SubstrateError::Unavailable(_)) = committed {
                 never_got_through(ctx, resource).await;
             }
             committed.map_err(WorkerError::from)
@@ -112,7 +112,7 @@ async fn at_once(
     }
 }
 
-/// A commit whose answer was lost may never get through: from here on its event is claimed first, which counts each try
+/// A commit whose answer was lost, or that the store did not take, may never get through: from here on its event is claimed first, which counts each try
 /// (W-7). That of a triage, which never is, is counted here, if the store answers.
 async fn never_got_through(ctx: &WorkerContext, resource: &ResourceRef) {
     ctx.backoff.moved(resource);

@@ -1,23 +1,25 @@
 //! A store that goes away, is full or loses answers in the middle of a worker's step: what that costs, and whom (W-7, B-3).
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use azolla_control_plane::{
     Tick, WorkerError,
     operator::Changes,
-    workers::{manifest_scheduler, runner, scheduler},
+    workers::{gate, manifest_scheduler, runner, scheduler},
 };
-use azolla_protocol::{Actor, LeaseLength, ObjectiveStatus, OwnerId, ResourceRef, RunnerStatus, Timestamp};
+use azolla_protocol::{
+    Actor, GateResult, LeaseLength, ObjectiveStatus, OwnerId, ResourceRef, RunnerStatus, Timestamp,
+};
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Row, Statement, Substrate, SubstrateError, Write,
 };
-use azolla_testkit::{
-    Backend, Decorated, Decorator, TaskWorld, World,
-    cycle::{LATER_MS, LEASE_MS},
-};
+use azolla_testkit::{Backend, Decorated, Decorator, TaskWorld, World, cycle::LATER_MS};
 
 use crate::{
     manifest::request,
@@ -27,6 +29,10 @@ use crate::{
 
 fn away() -> SubstrateError {
     SubstrateError::Unavailable("it went away".into())
+}
+
+fn full() -> SubstrateError {
+    SubstrateError::Unusable { what: "the disk is full".into(), action: "make room".into() }
 }
 
 /// A store that does not answer the first read after a grant.
@@ -141,13 +147,13 @@ async fn b3_a_store_that_is_away_for_a_moment_costs_no_answer() {
     assert_eq!(world.diazotroph().calls(), 1);
 }
 
-/// A store that takes no snapshot.
-struct NoSnapshots {
+/// A store that takes some commits and refuses others.
+struct Refusing {
     store: Arc<dyn Substrate>,
     refuse: fn(&Commit) -> Option<SubstrateError>,
 }
 
-impl NoSnapshots {
+impl Refusing {
     fn new(
         store: &Arc<dyn Substrate>,
         refuse: fn(&Commit) -> Option<SubstrateError>,
@@ -156,7 +162,7 @@ impl NoSnapshots {
     }
 }
 
-impl Decorator for NoSnapshots {
+impl Decorator for Refusing {
     fn inner(&self) -> &dyn Substrate {
         &*self.store
     }
@@ -176,10 +182,9 @@ async fn w7_a_full_disk_blocks_no_objective() {
     let id = world.approved().await;
     world.readiness().await;
     world.as_another_owner();
-    world.ctx.substrate = NoSnapshots::new(&world.store.store, |commit| {
+    world.ctx.substrate = Refusing::new(&world.store.store, |commit| {
         let large = commit.writes().iter().any(|write| matches!(write, Write::InsertSnapshot { .. }));
-        large
-            .then(|| SubstrateError::Unusable { what: "the disk is full".into(), action: "make room".into() })
+        large.then(full)
     });
     for _ in 0..4 {
         let ticked = scheduler::tick(&world.ctx).await;
@@ -190,62 +195,150 @@ async fn w7_a_full_disk_blocks_no_objective() {
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Todo);
 }
 
-/// Snapshots with this in their prompt never get through, and nobody is told what became of them.
+/// Snapshots with this in their prompt never get through.
 const LOST: &str = "never gets through";
 
-fn lose(commit: &Commit) -> Option<SubstrateError> {
+fn is_lost(commit: &Commit) -> bool {
     let lost = |write: &Write| matches!(write, Write::InsertSnapshot { snapshot, .. } if snapshot.full_prompt_text.contains(LOST));
-    commit.writes().iter().any(lost).then(|| SubstrateError::OutcomeUnknown {
-        commit_id: commit.commit_id().clone(),
-        source: "no answer".into(),
-    })
+    commit.writes().iter().any(lost)
+}
+
+/// How a store says so: nobody knows what became of them, or nothing was written.
+const LOSSES: [fn(&Commit) -> Option<SubstrateError>; 2] = [
+    |commit| {
+        is_lost(commit).then(|| SubstrateError::OutcomeUnknown {
+            commit_id: commit.commit_id().clone(),
+            source: "no answer".into(),
+        })
+    },
+    |commit| is_lost(commit).then(away),
+];
+
+fn is_no_answer<T: std::fmt::Debug>(ticked: Result<T, WorkerError>) {
+    assert!(
+        matches!(
+            ticked,
+            Err(WorkerError::Store(SubstrateError::OutcomeUnknown { .. } | SubstrateError::Unavailable(_)))
+        ),
+        "{ticked:?}"
+    );
 }
 
 /// W-3, W-7: a commit that never gets through is counted also for who made its event: it blocks in the end, and the one
 /// behind it is scheduled meanwhile.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn w3_w7_a_commit_that_never_gets_through_starves_nobody() {
-    let mut world = World::new(Backend::Sqlite).await;
-    world.ctx.settings.room.max_concurrent = 2;
-    let first = world.created().await;
-    world
-        .operator()
-        .edit(&first, Changes { title: Some(LOST.into()), ..Changes::default() })
-        .await
-        .expect("edited");
-    world.operator().approve(&first).await.expect("approved");
-    let second = world.approved().await;
-    world.readiness().await;
-    world.ctx.substrate = NoSnapshots::new(&world.store.store, lose);
-    let mut second_was = None;
-    for _ in 0..8 {
-        // An unknown outcome ends a tick; the poll loop comes back.
-        let _ = scheduler::tick(&world.ctx).await;
-        let _ = scheduler::tick(&world.ctx).await;
-        if world.objective(&first).await.objective.status == ObjectiveStatus::Blocked {
-            second_was = Some(world.objective(&second).await.objective.status);
-            break;
+    for lose in LOSSES {
+        let mut world = World::new(Backend::Sqlite).await;
+        world.ctx.settings.room.max_concurrent = 2;
+        let first = world.created().await;
+        world
+            .operator()
+            .edit(&first, Changes { title: Some(LOST.into()), ..Changes::default() })
+            .await
+            .expect("edited");
+        world.operator().approve(&first).await.expect("approved");
+        let second = world.approved().await;
+        world.readiness().await;
+        world.ctx.substrate = Refusing::new(&world.store.store, lose);
+        let mut second_was = None;
+        for _ in 0..8 {
+            // No answer ends a tick; the poll loop comes back.
+            let _ = scheduler::tick(&world.ctx).await;
+            let _ = scheduler::tick(&world.ctx).await;
+            if world.objective(&first).await.objective.status == ObjectiveStatus::Blocked {
+                second_was = Some(world.objective(&second).await.objective.status);
+                break;
+            }
+            world.store.advance(LATER_MS).await;
         }
-        world.store.advance(LEASE_MS).await;
+        assert_eq!(second_was, Some(ObjectiveStatus::InProgress), "the first one was blocked in the end");
     }
-    assert_eq!(second_was, Some(ObjectiveStatus::InProgress), "the first one was blocked in the end");
 }
 
 /// W-7: the same for a triage, whose event is claimed with its commit: its capture is held in the end.
 #[tokio::test]
 async fn w7_a_triage_that_never_gets_through_is_held() {
-    let mut world = TaskWorld::new(Backend::Sqlite).await;
-    let id = world.captured(LOST).await;
-    world.readiness().await;
-    world.ctx.substrate = NoSnapshots::new(&world.store.store, lose);
-    for _ in 0..3 {
-        let ticked = scheduler::tick(&world.ctx).await;
-        assert!(
-            matches!(ticked, Err(WorkerError::Store(SubstrateError::OutcomeUnknown { .. }))),
-            "{ticked:?}"
-        );
+    for lose in LOSSES {
+        let mut world = TaskWorld::new(Backend::Sqlite).await;
+        let id = world.captured(LOST).await;
+        world.readiness().await;
+        world.ctx.substrate = Refusing::new(&world.store.store, lose);
+        for _ in 0..3 {
+            is_no_answer(scheduler::tick(&world.ctx).await);
+            world.store.advance(LATER_MS).await;
+        }
+        assert_eq!(world.scheduler().await, Tick::Advanced);
+        assert!(world.capture(&id).await.held);
+    }
+}
+
+/// W-7: the same for a record of a PASS that the store never takes: it is a FAIL in the end, without another look.
+#[tokio::test(start_paused = true)]
+async fn w7_a_pass_that_never_gets_through_fails_in_the_end() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.attempts_max = 1;
+    let id = world.executed().await;
+    world.ctx.substrate = Refusing::new(&world.store.store, |commit| {
+        let passes = |write: &Write| matches!(write, Write::Gate(run) if run.gate_result == GateResult::Pass);
+        commit.writes().iter().any(passes).then(away)
+    });
+    // One that claims with its commit, which leaves no count, and three that are counted.
+    for _ in 0..4 {
+        is_away(gate::tick(&world.ctx).await);
         world.store.advance(LATER_MS).await;
     }
-    assert_eq!(world.scheduler().await, Tick::Advanced);
-    assert!(world.capture(&id).await.held);
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
+}
+
+/// W-7, B-3: what a disk has room to claim and no room to keep is paid for three times at the most, all of it on record.
+#[tokio::test]
+async fn w7_b3_an_answer_that_a_disk_has_no_room_for_is_paid_for_three_times() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.ctx.substrate = Refusing::new(&world.store.store, |commit| {
+        let is_large = |write: &Write| matches!(write, Write::Execute(bundle) if bundle.metadata.runner_status == RunnerStatus::Completed);
+        commit.writes().iter().any(is_large).then(full)
+    });
+    for _ in 0..3 {
+        let ticked = runner::tick(&world.ctx).await;
+        assert!(matches!(ticked, Err(WorkerError::Store(SubstrateError::Unusable { .. }))), "{ticked:?}");
+        world.store.advance(LATER_MS).await;
+    }
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::GenerationFailed);
+    assert_eq!(world.diazotroph().calls(), 3);
+    let used = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
+    let requests: Vec<u64> = used.iter().map(|used| used.requests).collect();
+    assert_eq!(requests, [1, 1, 1]);
+}
+
+/// W-3, W-7: the end of a workorder that fails itself waits as well, and what is behind it is run meanwhile.
+#[tokio::test(start_paused = true)]
+async fn w3_w7_an_end_that_fails_itself_is_not_tried_without_a_pause() {
+    let mut world = World::new(Backend::Sqlite).await;
+    world.ctx.settings.room.max_concurrent = 2;
+    let (broken, whole) = (world.scheduled().await, world.scheduled().await);
+    let unreadable = format!(
+        "DROP TRIGGER objective_update; UPDATE objective SET metadata = 'nothing' WHERE objective_id = '{broken}'"
+    );
+    world.store.raw(&unreadable).await.expect("it is broken");
+    for _ in 0..world.ctx.settings.claims_without_outcome_max {
+        for _ in 0..3 {
+            world.runner().await;
+        }
+        world.store.advance(LATER_MS).await;
+        tokio::time::advance(Duration::from_millis(LATER_MS.unsigned_abs())).await;
+    }
+    for _ in 0..5 {
+        assert!(matches!(world.runner().await, Tick::Waiting(_)));
+    }
+    let claim = world.store.read().claim(&ResourceRef::from(&workorder(&broken, 1))).await;
+    assert_eq!(
+        claim.expect("a read").map(|claim| claim.claim_version),
+        Some(5),
+        "three, the end, and the end once more after its wait"
+    );
+    assert_eq!(bundle(&world, &whole).await.metadata.runner_status, RunnerStatus::Completed);
 }

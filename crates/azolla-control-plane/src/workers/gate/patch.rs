@@ -53,7 +53,10 @@ pub(super) async fn gate(
             let is_recorded = matches!(outcome, Ok(CommitOutcome::Done));
             let gated = judged(ctx, resource, outcome).await;
             if !(passes && is_recorded) {
-                settle(ctx, &case).await?;
+                let settled = settle(ctx, &case).await;
+                // What failed is counted and waits, whatever else does.
+                settled
+                    .or_else(|error| if matches!(gated, Ok(Gated::Failed)) { Ok(()) } else { Err(error) })?;
             }
             return gated;
         }
@@ -102,6 +105,8 @@ async fn gate_under(
 ) -> Result<Gated, WorkerError> {
     match under_claim(ctx, claim, &mut case, route).await {
         Ok(None) => Ok(Gated::Moved),
+        // Whoever gates it next settles the branch.
+        Ok(Some(Gated::Stopping)) => Ok(Gated::Stopping),
         otherwise => {
             let settled = settle(ctx, &case).await;
             let gated = otherwise?.unwrap_or(Gated::Moved);

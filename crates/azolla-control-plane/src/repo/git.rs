@@ -224,8 +224,8 @@ impl<'a> Call<'a> {
     }
 
     /// Bounds how many bytes it may ask for at once; it ends where it would need more.
-    pub(super) fn room(mut self, bytes: Option<u64>) -> Self {
-        self.environment.extend(bytes.map(|bytes| ("GIT_ALLOC_LIMIT", bytes.to_string().into())));
+    pub(super) fn room(mut self, bytes: u64) -> Self {
+        self.environment.push(("GIT_ALLOC_LIMIT", bytes.to_string().into()));
         self
     }
 

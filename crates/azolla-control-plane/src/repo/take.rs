@@ -16,6 +16,9 @@ use super::{
 /// Bytes that git needs beside what it reads and makes; twice that is the least that it is given.
 const ROOM_MIN: u64 = 16 << 20;
 
+/// The longest chain of differences that git makes unless it is told to make longer ones.
+const CHAIN_MAX: usize = 50;
+
 impl GitRepository {
     pub(super) async fn take_text(&self, attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
         // An answer may have prose around its change, but not without end (T13).
@@ -97,9 +100,7 @@ impl GitRepository {
         }
         policy::check(&patch, &self.limits)?;
         let index = self.index_of(&attempt.base).await?;
-        let room = self.room(&attempt.base, &patch, index.path()).await?;
-        let call = self.apply_call(index.path(), patch.render(), &["apply", "--cached"]);
-        settled(&self.git.run(call.room(room)).await?)?;
+        settled(&self.apply_stored(&attempt.base, &patch, index.path(), &["apply", "--cached"]).await?)?;
         self.check_deltas(&patch).await?;
         let tree = self.write_tree(index.path()).await?;
         let commit = self.commit_tree(attempt, &tree).await?;
@@ -113,9 +114,8 @@ impl GitRepository {
             return Ok(false);
         }
         let index = self.index_of(commit).await?;
-        let room = self.room(commit, &patch, index.path()).await?;
-        let call = self.apply_call(index.path(), patch.render(), &["apply", "--cached", "--check"]);
-        let output = self.git.run(call.room(room)).await?;
+        let command = ["apply", "--cached", "--check"];
+        let output = self.apply_stored(commit, &patch, index.path(), &command).await?;
         if is_fault(&output) {
             return Err(unavailable(output.complaint()));
         }
@@ -188,28 +188,59 @@ impl GitRepository {
         settled(&self.git.run(self.apply_call(index, diff, &["apply", "--cached"])).await?)
     }
 
-    /// Returns how many bytes git may ask for at once to apply a patch; none where there is nothing to unpack. What a
-    /// binary part becomes is known only once git has made it, so git itself is held to a bound (T12): no less than the
-    /// files that are there take, and the index.
-    async fn room(
+    /// Applies a stored patch. What a binary part becomes is known only once git has made it, so git itself is held to a
+    /// bound where there is one (T12).
+    async fn apply_stored(
         &self,
         commit: &str,
         patch: &Patch<'_>,
         index: &Path,
-    ) -> Result<Option<u64>, RepositoryError> {
+        command: &[&str],
+    ) -> Result<Output, RepositoryError> {
+        let call = || self.apply_call(index, patch.render(), command);
         if !patch.files.iter().any(|file| matches!(file.body, Body::Binary(_))) {
-            return Ok(None);
+            return self.git.run(call()).await;
         }
         let names = patch.files.iter().filter_map(|file| file.old.as_deref());
-        let input: String = names.map(|name| format!("{commit}:{name}\n")).collect();
-        let arguments = ["cat-file", "--batch-check=%(objectsize)"];
-        let sizes = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
-        let sizes = String::from_utf8_lossy(&sizes).into_owned();
-        let largest = sizes.lines().filter_map(|size| size.parse::<u64>().ok()).max().unwrap_or(0);
+        let mut stored = self.stored(names.map(|name| format!("{commit}:{name}")).collect()).await?;
         // In memory an entry takes up to a few times what it takes in the file.
         let entries = std::fs::metadata(index).map_or(0, |metadata| metadata.len().saturating_mul(4));
-        let room = ROOM_MIN.max(self.limits.file_bytes).max(largest).max(entries);
-        Ok(Some(room.saturating_add(ROOM_MIN)))
+        let room =
+            ROOM_MIN.max(self.limits.file_bytes).max(stored.largest).max(entries).saturating_add(ROOM_MIN);
+        let output = self.git.run(call().room(room)).await?;
+        if !wanted_more(&output) {
+            return Ok(output);
+        }
+        // It may have been for what is there: in a pack, a file can be kept as its difference from a much larger one.
+        let mut largest = 0;
+        for _ in 0..CHAIN_MAX {
+            if stored.bases.is_empty() {
+                break;
+            }
+            stored = self.stored(stored.bases).await?;
+            largest = largest.max(stored.largest);
+        }
+        if largest <= room {
+            return Ok(output);
+        }
+        self.git.run(call().room(largest.saturating_add(ROOM_MIN))).await
+    }
+
+    /// Looks up how objects are kept; what is not there is left out.
+    async fn stored(&self, names: Vec<String>) -> Result<Stored, RepositoryError> {
+        let input: String = names.iter().map(|name| format!("{name}\n")).collect();
+        let arguments = ["cat-file", "--batch-check=%(objectsize) %(deltabase)"];
+        let lines = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
+        let mut stored = Stored { largest: 0, bases: Vec::new() };
+        for line in String::from_utf8_lossy(&lines).lines() {
+            let Some((size, base)) = line.split_once(' ') else { continue };
+            let Ok(size) = size.parse::<u64>() else { continue };
+            stored.largest = stored.largest.max(size);
+            if is_object_id(base) && base.bytes().any(|digit| digit != b'0') {
+                stored.bases.push(base.to_owned());
+            }
+        }
+        Ok(stored)
     }
 
     // Never --reject or --unsafe-paths (T5), and nothing but exact context.
@@ -255,6 +286,14 @@ impl GitRepository {
     }
 }
 
+/// How objects are kept.
+struct Stored {
+    /// The size of the largest.
+    largest: u64,
+    /// What they are kept as differences from.
+    bases: Vec<String>,
+}
+
 /// What became of a diff that is taken as it is.
 enum Exactly {
     Taken(Taken),
@@ -281,7 +320,7 @@ fn applied(output: &Output) -> Result<(), Applied> {
     if output.code == Some(0) {
         return Ok(());
     }
-    if output.stderr.contains("attempting to allocate") {
+    if wanted_more(output) {
         let reason = "the patch has a binary part that gets larger than the limit for one file";
         return Err(Applied::Not(Refusal::whole(reason)));
     }
@@ -295,6 +334,11 @@ fn applied(output: &Output) -> Result<(), Applied> {
         return Err(Applied::ThroughLink(Refusal::of(path, "is written through a link of the base")));
     }
     Err(Applied::Not(Refusal::whole(format!("the patch does not apply: {}", output.complaint()))))
+}
+
+/// Tells whether git wanted more memory at once than it is given.
+fn wanted_more(output: &Output) -> bool {
+    output.code != Some(0) && output.stderr.contains("attempting to allocate")
 }
 
 /// Returns the message of an attempt's commit: the title on one line, then what it belongs to.

@@ -80,6 +80,40 @@ async fn t12_a_stored_literal_that_is_more_than_it_says_is_refused() {
     }
 }
 
+/// T12, PF-7: a file that the mirror keeps as its difference from a much larger one can be changed: what git unpacks on the way
+/// there is no part of the patch.
+#[tokio::test]
+async fn t12_pf7_a_file_that_was_much_larger_once_can_be_changed() {
+    let world = World::new();
+    // Nothing repeats in it, so that it cannot be kept any smaller; its beginning can be kept as a difference from all of it.
+    let mut state = 1u64;
+    let large: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(40 * MIB)
+    .collect();
+    world.write("asset", &large);
+    world.commit("large");
+    world.write("asset", &large[..4 * MIB]);
+    world.commit("small");
+    let (repository, attempt) = world.begin().await;
+    // As a fetch of many objects leaves it.
+    world.mirror_run(&["repack", "-a", "-d", "-f", "-q"]);
+    let kept = world.ask_in(
+        &world.mirror(),
+        &["cat-file", "--batch-check=%(deltabase)"],
+        format!("{}:asset\n", attempt.base).as_bytes(),
+    );
+    assert_ne!(String::from_utf8(kept).unwrap().trim(), "0".repeat(40), "it is kept as a difference");
+    world.write("asset", [&large[..4 * MIB], b"x"].concat());
+    let diff = world.ask_in(&world.repo, &["diff", "--binary", "--full-index"], b"");
+    let diff = String::from_utf8(diff).unwrap();
+    let taken = repository.rebuild(&attempt, &diff).await.unwrap();
+    assert_eq!(world.mirror_file(&taken.commit, "asset").len(), 4 * MIB + 1);
+    assert!(repository.applies(&attempt.base, &diff).await.unwrap());
+}
+
 /// Returns a patch of `zeros` by a delta that copies all of it until there are `bytes`.
 fn delta(old: &str, new: &str, bytes: usize) -> String {
     let mut commands = [number(BASE), number(bytes)].concat();

@@ -85,6 +85,15 @@ impl<W: Wire> Chat<W> {
 
     /// Passes on what can be a stream of events.
     async fn is_stream(&self, response: Response) -> Result<Response, Trouble> {
+        let encoding = response.headers().get(header::CONTENT_ENCODING);
+        if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            // It would answer every retry alike, and charge for each (B-4).
+            let host = self.http.endpoint().host();
+            let what = format!(
+                "the server at {host} compresses its answers, which nobody asked for: switch that off there"
+            );
+            return Err(Trouble::Final(Final::new(FailureKind::Other, what)));
+        }
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().to_ascii_lowercase();
         if kind.starts_with("text/html") {

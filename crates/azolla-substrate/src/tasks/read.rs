@@ -178,9 +178,23 @@ impl dyn SubstrateRead + '_ {
         found.first().map(rows::read_event).transpose()
     }
 
+    /// Returns the last MANIFEST_REQUESTED up to an instant: a clock that was ahead may have written later ones.
+    pub async fn manifest_event_by(&self, instant: Timestamp) -> Result<Option<StoredEvent>, SubstrateError> {
+        // No id sorts behind that.
+        self.manifest_event_at(instant, "~").await
+    }
+
     /// Returns the MANIFEST_REQUESTED before another one, whoever emitted it.
     pub async fn manifest_event_before(&self, event: &Event) -> Result<Option<StoredEvent>, SubstrateError> {
-        let values = [event.created_at.into(), event.event_id.as_str().into()];
+        self.manifest_event_at(event.created_at, event.event_id.as_str()).await
+    }
+
+    async fn manifest_event_at(
+        &self,
+        created_at: Timestamp,
+        event_id: &str,
+    ) -> Result<Option<StoredEvent>, SubstrateError> {
+        let values = [created_at.into(), event_id.into()];
         let found = self.rows(Statement::new(sql::MANIFEST_EVENT_BEFORE, values)).await?;
         found.first().map(rows::read_event).transpose()
     }

@@ -1,7 +1,8 @@
 //! Orientation that nobody asked for: one MANIFEST_REQUESTED per configured period (MF-1).
 
 use azolla_protocol::{
-    Actor, Event, EventId, EventType, GateResult, ProcessedReason, RunRecord, Validated, WorkOrderId,
+    Actor, Event, EventId, EventType, GateResult, ProcessedReason, RunRecord, Timestamp, Validated,
+    WorkOrderId,
 };
 use azolla_substrate::{Commit, Write};
 
@@ -16,7 +17,7 @@ pub(super) async fn emit_due(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
     let Some(every_ms) = every_ms(ctx) else { return Ok(Tick::Idle) };
     let now = ctx.read().now().await?;
     let event_id = event_of(now.as_millisecond().div_euclid(every_ms) * every_ms)?;
-    if ctx.read().event(&event_id).await?.is_some() || is_held(ctx).await? {
+    if ctx.read().event(&event_id).await?.is_some() || is_held(ctx, now).await? {
         return Ok(Tick::Idle);
     }
     let event = Event {
@@ -51,8 +52,9 @@ pub(in crate::workers) async fn is_overwhelmed(
 
 /// Tells whether nothing is emitted until the operator asks: the last orientation came to no workorder that could be
 /// run, or the last two failed alike (O-1).
-async fn is_held(ctx: &WorkerContext) -> Result<bool, WorkerError> {
-    let Some(latest) = ctx.read().latest_manifest_event().await? else { return Ok(false) };
+async fn is_held(ctx: &WorkerContext, now: Timestamp) -> Result<bool, WorkerError> {
+    // What a clock ahead emitted would otherwise be the last until that time comes, whatever the operator asks for.
+    let Some(latest) = ctx.read().manifest_event_by(now).await? else { return Ok(false) };
     if latest.event.processed_reason == Some(ProcessedReason::Blocked) {
         // The prompt is too large, or scheduling is poison: its one action ends with the operator's request.
         return Ok(true);

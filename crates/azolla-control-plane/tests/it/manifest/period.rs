@@ -157,6 +157,24 @@ async fn o1_a_period_without_a_snapshot_waits_for_the_operator() {
     assert_eq!(runs(&world).await, 2, "what was asked for, and the period again");
 }
 
+/// O-1, T36: what failed while the clock was ahead holds nothing once the operator asked, though that time is still to come.
+#[tokio::test]
+async fn o1_t36_a_period_held_by_a_clock_ahead_goes_on_once_the_operator_asked() {
+    let mut world = hourly(Backend::Sqlite).await;
+    let prompt_bytes = std::mem::replace(&mut world.ctx.settings.prompt_bytes, 1_000);
+    world.store.advance(48 * HOUR_MS).await;
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(world.pause().await.reason, PauseReason::Blocked);
+    world.store.advance(-48 * HOUR_MS).await;
+    world.ctx.settings.prompt_bytes = prompt_bytes;
+    request(&world, "evt-asked").await;
+    world.run_to_pause().await.expect("nothing breaks");
+    let asked = runs(&world).await;
+    world.store.advance(HOUR_MS).await;
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(runs(&world).await, asked + 1, "the next period has its orientation");
+}
+
 mod sqlite {
     #[tokio::test]
     async fn mf1_a_period_has_one_request_whoever_looks() {

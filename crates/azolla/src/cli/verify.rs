@@ -130,8 +130,15 @@ impl Verify {
             let counted = patches(verified.store.read(), &repository, count).await;
             uncount();
             verified.findings.extend(counted?);
-            let left = branches(verified.store.read(), &repository).await?;
-            verified.findings.extend(left.iter().map(LeftBranch::finding));
+            match branches(verified.store.read(), &repository).await {
+                Ok(left) => verified.findings.extend(left.iter().map(LeftBranch::finding)),
+                // What else was found is told all the same.
+                Err(error) => verified.findings.push(Finding {
+                    invariant: 11,
+                    resource: azolla.id.to_string(),
+                    what: format!("the branches of its repository could not be looked at: {error}"),
+                }),
+            }
         }
         if self.idle {
             let left = left(deployment, azolla, verified.store.read()).await?;

@@ -427,7 +427,11 @@ fn g1_the_branch_of_a_patch_that_failed_is_found_and_repaired_unless_it_is_check
 
     git(&app, &["checkout", "-q", &branch]);
     let (level, state, _) = look(&["--repair"]);
-    assert!(level == "attention" && state.ends_with("and is checked out"), "{state}");
+    assert!(
+        level == "attention"
+            && state.ends_with("it is checked out, in a rebase or bisection, or has moved meanwhile"),
+        "{state}"
+    );
     git(&app, &["checkout", "-q", "main"]);
     let (level, state, _) = look(&["--repair"]);
     assert!(level == "ok" && state.contains(&branch), "{level}: {state}");

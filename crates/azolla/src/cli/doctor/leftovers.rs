@@ -75,7 +75,11 @@ async fn branches_of(
         let again = "check another branch out, then: azolla doctor --repair";
         lines.push(match repository.withdraw(&objective_id, &tried.failed, &tried.passed).await {
             Ok(true) => Line::good(what, format!("took {branch} away, which was at a patch that failed")),
-            Ok(false) => Line::attention(what, format!("{state}, and is checked out"), again),
+            Ok(false) => {
+                let state =
+                    format!("{state}; it is checked out, in a rebase or bisection, or has moved meanwhile");
+                Line::attention(what, state, again)
+            }
             Err(error) => Line::attention(what, format!("{state}: {error}"), "azolla doctor --repair"),
         });
     }

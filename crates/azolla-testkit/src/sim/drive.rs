@@ -519,9 +519,13 @@ impl Sim {
         else {
             return Ok(false);
         };
-        let Ok(objective) = ObjectiveId::new(event.event.resource_id.as_str()) else { return Ok(false) };
-        let objective = block_on(read.objective(&objective))?;
-        let is_put_away = objective.is_some_and(|stored| lifecycle::is_archived(&stored.objective));
+        let is_put_away = match ObjectiveId::new(event.event.resource_id.as_str()) {
+            Ok(id) => {
+                block_on(read.objective(&id))?.is_some_and(|stored| lifecycle::is_archived(&stored.objective))
+            }
+            // A note's, or that of an orientation.
+            Err(_) => false,
+        };
         let (stream, limit) = (block_on(read.stream())?, self.profile.room.review_limit);
         let is_held_back = limit > 0 && stream.open + stream.waiting >= limit;
         Ok(claim.heartbeat_at > block_on(read.now())?

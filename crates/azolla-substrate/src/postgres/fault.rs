@@ -81,7 +81,8 @@ pub(super) fn fault(error: Error) -> SubstrateError {
             "grant it CREATE on the database, and ownership of the azolla's schema",
         ),
         Some(&SqlState::UNDEFINED_TABLE | &SqlState::UNDEFINED_FUNCTION | &SqlState::UNDEFINED_COLUMN) => {
-            SubstrateError::corrupt(error.to_string())
+            // The error's own text is no more than that there is one.
+            SubstrateError::corrupt(error.as_db_error().map_or("an unknown name", DbError::message))
         }
         _ => SubstrateError::Unavailable(error.into()),
     }

@@ -1,6 +1,7 @@
 //! Tests of the PostgreSQL backend's inside: its statements, its plans, its upgrades.
 
 mod killed;
+mod outcome;
 
 use azolla_protocol::AzollaType;
 use azolla_testkit::postgres::{TestDatabase, fresh_database};

@@ -273,3 +273,18 @@ async fn m4_a_reader_sees_the_changes_of_others() {
     let seen = tokio::time::timeout(std::time::Duration::from_secs(30), changes.changed()).await;
     seen.expect("the reader did not see the change").unwrap();
 }
+
+/// What SQLite itself finds wrong with a file: a page that nothing leads to, and a link to nothing.
+#[tokio::test]
+async fn what_is_wrong_below_the_tables_is_named() {
+    let (_directory, path, store) = fresh().await;
+    assert_eq!(store.integrity().await.unwrap(), [] as [&str; 0]);
+    let broken = "PRAGMA foreign_keys = OFF; DROP TRIGGER usage_record_insert;
+        INSERT INTO usage_record (work_order_id, claim_version, created_at, document) VALUES ('wo-x', 1, '', '');
+        PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'objective_listed'";
+    connection(&path).execute_batch(broken).unwrap();
+    let found = store.integrity().await.unwrap();
+    let [page, link] = &found[..] else { panic!("{found:?}") };
+    assert!(page.contains("Page ") && page.contains(": never used"), "{page}");
+    assert_eq!(link, r#"a link to nothing: [Text("usage_record"), Int(1), Text("workorder"), Int(0)]"#);
+}

@@ -279,6 +279,33 @@ on_both_backends! {
         assert_eq!(stored.claim_count, 1, "the one that failed");
     }
 
+    async fn b2_w7_a_commit_that_comes_to_no_outcome_is_charged_and_counted(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let work_order_id = cycle.scheduled().await;
+        let fence = world.granted(&(&work_order_id).into()).await.fence;
+        world.advance(7_000).await;
+        let usage = seed::usage(&fence, &work_order_id, world.now().await);
+        let commit = Commit::new(world.ids.commit_id(), Actor::Runner).with(Write::RecordUsage(valid(usage)));
+        assert_eq!(world.store.commit(commit.fenced(fence)).await.unwrap(), CommitOutcome::Done);
+        let stored = world.read().workorder(&work_order_id).await.unwrap().unwrap();
+        assert_eq!((stored.claim_count, stored.budget_consumed_ms), (1, 7_000));
+    }
+
+    async fn b2_a_commit_that_takes_a_lost_claim_over_charges_it_up_to_its_end(world: TestStore) {
+        let cycle = PatchCycle::todo(&world).await;
+        let work_order_id = cycle.scheduled().await;
+        world.granted(&(&work_order_id).into()).await;
+        // The hour after the lease is downtime and costs nothing.
+        world.advance(LEASE_MS + 3_600_000).await;
+        let bundle = output_bundle(&work_order_id, &cycle.objective_id, world.now().await);
+        let commit = Commit::new(world.ids.commit_id(), Actor::Runner).with(Write::Execute(valid(bundle)));
+        let commit = commit.claiming((&work_order_id).into(), world.ids.owner_id());
+        assert_eq!(world.store.commit(commit).await.unwrap(), CommitOutcome::Done);
+        let stored = world.read().workorder(&work_order_id).await.unwrap().unwrap();
+        assert_eq!(stored.budget_consumed_ms, 60_000);
+        assert_eq!(verify(world.read()).await.unwrap(), []);
+    }
+
     async fn b2_a_claim_that_comes_to_an_outcome_is_not_given_back(world: TestStore) {
         let cycle = PatchCycle::todo(&world).await;
         let work_order_id = cycle.scheduled().await;

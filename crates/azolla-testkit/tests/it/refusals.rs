@@ -138,6 +138,34 @@ on_both_backends! {
         }
     }
 
+    /// A duplicate, a link to nothing and a value that cannot be: the operator reads the same on both backends.
+    async fn a5_a_refusal_says_what_is_wrong_in_words(world: TestStore) {
+        let full = full(&world).await;
+        let now = world.now().await;
+        let taken = valid(objective(&full.done, ObjectiveStatus::New, now));
+        let ready = event(EventId::new("evt-x").unwrap(), EventType::TicketReady, full.todo.as_str(), now);
+        for (actor, write, text) in [
+            (
+                Actor::Operator,
+                Write::InsertObjective { objective: taken, step: ObjectiveStep::Create },
+                "objective.objective_id: exists already (A-2)",
+            ),
+            (
+                Actor::Gate,
+                Write::RecordEvidence(valid(evidence(&full.created, now))),
+                "gate_evidence.run_id: does not exist (A-3)",
+            ),
+            (
+                Actor::Readiness,
+                Write::EmitEvent { event: valid(ready), entry: None },
+                "event.entry: breaks a constraint (W-1)",
+            ),
+        ] {
+            let fence = (actor == Actor::Gate).then_some(&full.fence);
+            assert_eq!(refused(&world, actor, fence, [write]).await.to_string(), text);
+        }
+    }
+
     /// C-9: a commit that is sent again, because its answer was lost, finds itself there.
     async fn c9_the_same_commit_sent_again_is_refused_and_doubles_nothing(world: TestStore) {
         let full = full(&world).await;

@@ -35,6 +35,21 @@ on_both_backends! {
         }
     }
 
+    /// Section 6: what a worker commits wakes the workers of another process as well.
+    async fn a_workers_commit_wakes_another_process(world: TestStore) {
+        let mut cycles = Vec::new();
+        for _ in 0..3 {
+            cycles.push(PatchCycle::todo(&world).await);
+        }
+        let other = world.open_again().await.unwrap();
+        let mut changes = other.changes();
+        for cycle in cycles {
+            changes.mark_unchanged();
+            cycle.emitted().await;
+            tokio::time::timeout(PATIENCE, changes.changed()).await.expect("it heard of the commit").unwrap();
+        }
+    }
+
     /// Many writers and one follower: a row that commits late comes late, and none is passed over.
     async fn the_journal_is_followed_without_a_gap(world: TestStore) {
         const WRITERS: u32 = 8;

@@ -1,16 +1,25 @@
 //! Tests of the writer: who writes a job, what each job of a batch is told, and that nothing stops the thread.
 
-use std::sync::mpsc;
+use std::{
+    pin::pin,
+    sync::{Mutex, mpsc},
+    task::{Context, Waker},
+    time::Duration,
+};
 
 use azolla_protocol::{AzollaId, AzollaType};
+use futures_util::future::join_all;
 use tempfile::TempDir;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
 use super::super::{
     writer::{Ending, Wake},
     *,
 };
 use crate::system::SystemClock;
+
+/// Longer than a busy machine takes, far shorter than for ever.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn store() -> (TempDir, SqliteSubstrate) {
     let directory = TempDir::new().unwrap();
@@ -106,6 +115,89 @@ async fn a_job_is_written_at_once_or_waits_for_another_program_on_the_thread() {
     let (waited, ()) = tokio::join!(by_whom(), end);
     assert!(waited.unwrap());
     assert!(at_once().await);
+}
+
+/// Who finds the connection free does not go before a job that waits for it.
+#[tokio::test]
+async fn a_job_does_not_overtake_one_that_was_sent_before_it() {
+    let (_directory, store) = store().await;
+    let store = Arc::new(store);
+    for _ in 0..100 {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let noting = |name: &'static str| {
+            let order = order.clone();
+            move |_: &Connection| {
+                order.lock().unwrap().push(name);
+                Ok(Ending::Keep(()))
+            }
+        };
+        let (sender, first) = (store.clone(), noting("first"));
+        let send = move |_: &Connection| {
+            // This job still has the connection, so the one that it sends to the thread waits.
+            let first = pin!(sender.writer.submit_elsewhere(Wake::Nobody, first));
+            assert!(first.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            Ok(Ending::Keep(()))
+        };
+        store.writer.submit(Wake::Nobody, send).await.unwrap();
+        store.writer.submit(Wake::Nobody, noting("second")).await.unwrap();
+        assert_eq!(*order.lock().unwrap(), ["first", "second"]);
+    }
+}
+
+/// A job that waits for the disk holds up nothing else that the runtime's thread has to do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn other_tasks_go_on_while_a_job_is_written() {
+    let (_directory, store) = store().await;
+    let writing = tokio::spawn(async move {
+        let (sender, receiver) = mpsc::channel();
+        // For the same thread, which is the only one.
+        tokio::spawn(async move { sender.send("the other task").unwrap() });
+        let work = move |_: &Connection| Ok(Ending::Keep(receiver.recv_timeout(PATIENCE)));
+        store.writer.submit(Wake::Nobody, work).await.unwrap()
+    });
+    assert_eq!(writing.await.unwrap(), Ok("the other task"));
+}
+
+/// The thread waits for jobs without a limit until somebody wants to know of other programs.
+#[tokio::test]
+async fn what_other_programs_write_is_seen_however_late_one_asks() {
+    let (directory, store) = store().await;
+    let job = |_: &Connection| Ok(Ending::Keep(()));
+    store.writer.submit_elsewhere(Wake::Nobody, job).await.unwrap();
+    // By the end of this the thread waits again.
+    let read: &dyn SubstrateRead = &store;
+    read.identity().await.unwrap();
+    let mut changes = store.changes();
+    let other = rusqlite::Connection::open(directory.path().join("x.sqlite")).unwrap();
+    other.execute_batch(super::NOTE).unwrap();
+    tokio::time::timeout(PATIENCE, changes.changed()).await.expect("it was not seen").unwrap();
+    // Where nobody else writes, no look wakes anybody, and our own jobs do not look like another's.
+    let three_looks = Instant::now() + Duration::from_millis(750);
+    while Instant::now() < three_looks {
+        store.writer.submit_elsewhere(Wake::Nobody, job).await.unwrap();
+    }
+    assert_eq!(*changes.borrow(), 1);
+}
+
+/// Many writers share one sync, and no transaction grows without a limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_wait_together_are_one_transaction_of_256_at_most() {
+    let (_directory, store) = store().await;
+    let store = Arc::new(store);
+    // A batch is told once.
+    let changes = store.changes.subscribe();
+    for (jobs, batches) in [(256, 1), (257, 2)] {
+        let before = *changes.borrow();
+        let release = hold(&store).await;
+        let waiting = (0..jobs).map(|_| store.writer.submit(Wake::Roles, |_| Ok(Ending::Keep(()))));
+        let release = async {
+            release.send(()).unwrap();
+        };
+        // Polled in order: all of them are sent before the first is written.
+        let (written, ()) = tokio::join!(join_all(waiting), release);
+        assert!(written.into_iter().all(|written| written.is_ok()));
+        assert_eq!(*changes.borrow() - before, batches, "{jobs} jobs");
+    }
 }
 
 /// A newer program upgraded the file: this one writes nothing more into what it does not know.

@@ -1,10 +1,11 @@
 //! and the journal: what a store remembers of a cycle.
 
 use azolla_protocol::{
-    Actor, GateResult, JournalEntry, Objective, ObjectiveStatus, lifecycle::ObjectiveStep,
+    Actor, GateResult, JournalEntry, JsonObject, Objective, ObjectiveStatus, lifecycle::ObjectiveStep,
 };
 use azolla_substrate::{ObjectiveMark, Write};
 use azolla_testkit::{PatchCycle, TestStore, cycle::valid};
+use serde_json::json;
 
 use crate::seed::exported;
 
@@ -69,7 +70,7 @@ on_both_backends! {
             let mut next = stored.objective.clone();
             match step {
                 ObjectiveStep::Archive => {
-                    next.metadata.insert("archived_at".into(), serde_json::json!(world.now().await));
+                    next.metadata.insert("archived_at".into(), json!(world.now().await));
                 }
                 _ => drop(next.metadata.remove("archived_at")),
             }
@@ -79,6 +80,11 @@ on_both_backends! {
             // No new entry into TODO, so no second event for the old one.
             assert_eq!(cycle.stored().await.todo_entry, 1);
         }
+        // Both are S-o, from TODO to TODO: the journal says which was which.
+        let journal = world.read().journal_of(cycle.objective_id.as_str()).await.unwrap();
+        let details: Vec<_> = journal.into_iter().filter_map(|entry| entry.detail).collect();
+        let archived = |archived: bool| JsonObject::from_iter([("archived".to_owned(), json!(archived))]);
+        assert_eq!(details, [archived(true), archived(false)]);
     }
 
     async fn the_journal_tells_a_cycle_in_order(world: TestStore) {

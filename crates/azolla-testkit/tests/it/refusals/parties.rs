@@ -2,12 +2,13 @@
 
 use azolla_protocol::{
     Actor, GateResult, Objective, ObjectiveId, ObjectiveStatus, Party, PauseReason, ProcessedReason,
+    WorkOrderId,
     lifecycle::{ObjectiveStep, TABLE, Target, advance},
 };
-use azolla_substrate::{Commit, Fence, ObjectiveMark, PauseKey, SubstrateError, Write};
+use azolla_substrate::{Commit, Fence, ObjectiveMark, PauseKey, Release, StreamRoom, SubstrateError, Write};
 use azolla_testkit::{
     PatchCycle, TestStore,
-    cycle::{ROOM, objective, output_bundle, pause_state, run_record, valid, workorder},
+    cycle::{ROOM, objective, output_bundle, pause_state, run_record, snapshot, valid, workorder},
 };
 
 use crate::seed::{capture, confirm, evidence, full, manifest, place, refused, refused_commit, usage};
@@ -61,6 +62,39 @@ on_both_backends! {
                 assert!(text.starts_with("it needs the claim on ") && text.ends_with(resource), "{text}");
             }
         }
+    }
+
+    async fn c4_a_snapshot_is_written_under_a_claim(world: TestStore) {
+        let full = full(&world).await;
+        let stored = world.read().objective(&full.todo).await.unwrap().unwrap();
+        let snapshot = valid(snapshot(&full.todo_event, &full.todo, world.now().await));
+        let write = Write::InsertSnapshot { snapshot, objective_version: stored.version };
+        assert_eq!(malformed(&refused(&world, Actor::Scheduler, None, [write]).await), "it needs a claim");
+    }
+
+    /// C-4: a claim on one objective's event or workorder moves no other objective.
+    async fn c4_a_step_under_a_claim_is_about_the_objective_of_what_is_claimed(world: TestStore) {
+        let (own, other) = (PatchCycle::todo(&world).await, PatchCycle::todo(&world).await);
+        let (own_event, other_event) = (own.emitted().await, other.emitted().await);
+        let step = async |step, status| {
+            let stored = other.stored().await;
+            let next = valid(Objective { status, ..stored.objective.clone() });
+            Write::AdvanceObjective { was: (&stored).into(), step, next }
+        };
+        let held = world.granted(&(&own_event).into()).await.fence;
+        let write = step(ObjectiveStep::Schedule, ObjectiveStatus::InProgress).await;
+        let error = refused(&world, Actor::Scheduler, Some(&held), [write]).await;
+        assert!(matches!(error, SubstrateError::Changed { artifact: "event" }), "{error:?}");
+
+        world.store.release_claim(&held, Release::Unused, Actor::Scheduler).await.unwrap();
+        let room = StreamRoom { max_concurrent: 2, ..ROOM };
+        for (cycle, event_id) in [(&own, &own_event), (&other, &other_event)] {
+            cycle.schedule(event_id, &world.ids.owner_id(), room).await.unwrap();
+        }
+        let held = world.granted(&(&WorkOrderId::of(&own_event)).into()).await.fence;
+        let write = step(ObjectiveStep::GateFailRetry, ObjectiveStatus::Todo).await;
+        let error = refused(&world, Actor::Gate, Some(&held), [write]).await;
+        assert!(matches!(error, SubstrateError::Changed { artifact: "workorder" }), "{error:?}");
     }
 
     async fn c4_a_fence_that_nobody_was_granted_writes_nothing(world: TestStore) {

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -13,7 +13,7 @@ use azolla_protocol::{
     AnswerForm, ClaimRecord, EventId, FailureKind, GenerationOutcome, LeaseLength, ObjectiveId, OutputBundle,
     ResourceRef, RunnerStatus, Timestamp, Usage, WorkOrderId, WorkorderStatus,
 };
-use azolla_substrate::{BoxFuture, ClaimOutcome, Substrate, SubstrateError};
+use azolla_substrate::{BoxFuture, ClaimOutcome, Fence, RenewOutcome, Substrate, SubstrateError};
 use azolla_testkit::{
     Answer, Backend, Decorated, Decorator, MemoryRepository, PatchCycle, ScriptedDiazotroph, World,
     cycle::{LATER_MS, LEASE_MS},
@@ -21,6 +21,7 @@ use azolla_testkit::{
     repository::BROKEN_PATCH,
     world::ScriptedLedger,
 };
+use tokio::time::Instant;
 
 pub(crate) fn workorder(id: &ObjectiveId, entry: u64) -> WorkOrderId {
     WorkOrderId::of(&EventId::for_entry(id, entry).expect("a short id"))
@@ -159,6 +160,43 @@ async fn c3_c7_the_lease_is_renewed_while_work_goes_on() {
     };
     let (tick, renewed) = tokio::join!(world.runner(), renewed);
     assert_eq!((tick, renewed), (Tick::Advanced, true));
+}
+
+/// A store that renews at once whatever it is asked for, and notes when.
+struct Renewing {
+    store: Arc<dyn Substrate>,
+    asked: Arc<Mutex<Vec<Duration>>>,
+    begun: Instant,
+}
+
+impl Decorator for Renewing {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn renew_claim<'a>(
+        &'a self,
+        _: &'a Fence,
+        _: LeaseLength,
+    ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
+        self.asked.lock().expect("no panic").push(self.begun.elapsed());
+        Box::pin(async { Ok(RenewOutcome::Renewed(self.store.now().await?)) })
+    }
+}
+
+/// C-3, C-7: every renewal counts anew, so that work may take many times its lease.
+#[tokio::test(start_paused = true)]
+async fn c3_c7_the_lease_is_renewed_at_every_third_of_it_until_the_work_ends() {
+    let mut world = hanging(10_500).await;
+    world.scheduled().await;
+    let asked = Arc::default();
+    let store = world.ctx.substrate.clone();
+    let renewing = Renewing { store, asked: Arc::clone(&asked), begun: Instant::now() };
+    world.ctx.substrate = Arc::new(Decorated(renewing));
+    assert_eq!(world.runner().await, Tick::Advanced);
+    // The budget, and the two seconds that what was started may take to end (B-2).
+    let seconds: Vec<_> = (1..=12).map(Duration::from_secs).collect();
+    assert_eq!(*asked.lock().expect("no panic"), seconds);
 }
 
 async fn until_renewed(world: &World, resource: &ResourceRef, before: Timestamp) -> bool {

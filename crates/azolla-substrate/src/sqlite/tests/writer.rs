@@ -66,15 +66,18 @@ async fn a_failed_commit_is_told_to_every_job_that_came_after_a_kept_one() {
     let store = Arc::new(store);
     let release = hold(&store).await;
     // Polled in order, so sent in order; all of them wait for the first one, and so are one batch.
-    let before = store.writer.submit(Wake::Nobody, |_| Err::<Ending<&str>, _>(refused()));
+    let first = store.writer.submit(Wake::Nobody, |_| Err::<Ending<&str>, _>(refused()));
+    let second = store.writer.submit(Wake::Nobody, |_| Err::<Ending<&str>, _>(refused()));
     let kept = store.writer.submit(Wake::Nobody, break_commit);
     let undone = store.writer.submit(Wake::Nobody, |_| Ok(Ending::Undo("undone")));
     let after = store.writer.submit(Wake::Nobody, |_| Err::<Ending<&str>, _>(refused()));
     let release = async {
         release.send(()).unwrap();
     };
-    let (before, kept, undone, after, ()) = tokio::join!(before, kept, undone, after, release);
-    assert!(matches!(before, Err(SubstrateError::Malformed(_))), "{before:?}");
+    let (first, second, kept, undone, after, ()) = tokio::join!(first, second, kept, undone, after, release);
+    for told in [first, second] {
+        assert!(matches!(told, Err(SubstrateError::Malformed(_))), "{told:?}");
+    }
     for told in [kept, undone, after] {
         assert!(matches!(told, Err(SubstrateError::Unavailable(_))), "{told:?}");
     }

@@ -413,6 +413,12 @@ impl Backoff {
         known.insert(resource.resource_id.clone());
     }
 
+    /// Notes that a commit may never get through: from here on it is claimed first, which counts each try (W-7), and it waits.
+    pub(crate) fn never_got_through(&self, resource: &ResourceRef) {
+        self.failed(resource);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);
+    }
+
     /// Forgets a resource that moved.
     pub(crate) fn moved(&self, resource: &ResourceRef) {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.resource_id);

@@ -79,24 +79,33 @@ pub(crate) async fn commit(
     commit: Commit,
 ) -> Result<CommitOutcome, SubstrateError> {
     let commit = commit.fenced(claim.grant.fence.clone());
-    insist(claim, || ctx.substrate.commit(commit.clone())).await
+    insist(claim.believed_until(), || ctx.substrate.commit(commit.clone())).await
+}
+
+/// Commits what claims for itself, with as much patience as under a claim.
+pub(crate) async fn commit_claiming(
+    ctx: &WorkerContext,
+    commit: Commit,
+) -> Result<CommitOutcome, SubstrateError> {
+    let until = Instant::now() + trusted(ctx.settings.lease);
+    insist(until, || ctx.substrate.commit(commit.clone())).await
 }
 
 /// Returns the store's time, for what is committed under a claim.
 pub(crate) async fn now(ctx: &WorkerContext, claim: &Claim) -> Result<Timestamp, SubstrateError> {
-    insist(claim, || ctx.read().now()).await
+    insist(claim.believed_until(), || ctx.read().now()).await
 }
 
-/// Asks a store again that is away for a moment, while the claim is believed to hold: nothing was written, and the work
-/// behind it may have been paid for.
+/// Asks a store again that is away for a moment, for as long as a claim is believed to hold: nothing was written, and the
+/// work behind it may have been paid for.
 async fn insist<'a, T>(
-    claim: &Claim,
+    until: Instant,
     ask: impl Fn() -> BoxFuture<'a, Result<T, SubstrateError>>,
 ) -> Result<T, SubstrateError> {
     const EVERY: Duration = Duration::from_millis(200);
     loop {
         match ask().await {
-            Err(SubstrateError::Unavailable(_)) if Instant::now() + EVERY < claim.believed_until() => {
+            Err(SubstrateError::Unavailable(_)) if Instant::now() + EVERY < until => {
                 pass(Instant::now() + EVERY).await;
             }
             answer => return answer,

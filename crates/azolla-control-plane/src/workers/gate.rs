@@ -147,8 +147,7 @@ async fn judged(
         }
         Err(error) => {
             if let SubstrateError::Unavailable(_) = error {
-                // It may never get through: from here on it is claimed first, which counts each try (W-7).
-                ctx.backoff.moved(resource);
+                ctx.backoff.never_got_through(resource);
             }
             let error = WorkerError::from(error);
             if error.is_of_one_resource() { count_failure(ctx, resource, &error).await } else { Err(error) }

@@ -352,13 +352,14 @@ async fn finish(
         Err(error) => {
             // A claim that was paid for counts, also where the disk has room for it and not for what came of it: it would be
             // paid for again and again (W-7). What was used stays on record (B-3).
-            let given_back = give_back(ctx, claim, subject, result.usage.as_ref(), Release::Failed).await;
-            let error = WorkerError::from(error);
-            if !error.is_of_one_resource() {
-                return Err(error);
+            let usage = result.usage.as_ref();
+            if give_back(ctx, claim, subject, usage, Release::Failed).await.is_err() {
+                // Not even that fits. What the store does not answer now, the end of the lease does.
+                let _ = lease::release(ctx, claim, Release::Failed).await;
             }
-            given_back?;
-            return Ok(back_off(ctx, claim, &subject.workorder.objective_id, &error));
+            let error = WorkerError::from(error);
+            let waiting = back_off(ctx, claim, &subject.workorder.objective_id, &error);
+            return if error.is_of_one_resource() { Ok(waiting) } else { Err(error) };
         }
     }
     if let (Flow::Patch(flow), Some((attempt, taken))) = (&ctx.flow, &result.taken) {

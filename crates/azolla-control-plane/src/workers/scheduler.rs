@@ -84,7 +84,11 @@ async fn at_once(
         Some(Ok(None)) => return Ok(Claimed::Stays),
         Some(Ok(Some(commit))) => {
             let commit = commit.claiming(resource.clone(), ctx.owner_id.clone());
-            let committed = ctx.substrate.commit(commit).await;
+            let committed = match &ctx.flow {
+                Flow::Patch(_) => Some(ctx.substrate.commit(commit).await),
+                Flow::TaskMgmt(_) => ctx.unless_stopping(lease::commit_claiming(ctx, commit)).await,
+            };
+            let Some(committed) = committed else { return Ok(Claimed::Stopping) };
             if let Err(SubstrateError::OutcomeUnknown { .. } | SubstrateError::Unavailable(_)) = committed {
                 never_got_through(ctx, resource).await;
             }
@@ -115,7 +119,7 @@ async fn at_once(
 /// A commit whose answer was lost, or that the store did not take, may never get through: from here on its event is claimed first, which counts each try
 /// (W-7). That of a triage, which never is, is counted here, if the store answers.
 async fn never_got_through(ctx: &WorkerContext, resource: &ResourceRef) {
-    ctx.backoff.moved(resource);
+    ctx.backoff.never_got_through(resource);
     if let Flow::TaskMgmt(_) = ctx.flow
         && let Ok(Some(claim)) = lease::acquire(ctx, resource, Actor::Scheduler).await
     {

@@ -14,12 +14,12 @@ use azolla_control_plane::{
     workers::{gate, manifest_scheduler, runner, scheduler},
 };
 use azolla_protocol::{
-    Actor, GateResult, LeaseLength, ObjectiveStatus, OwnerId, ResourceRef, RunnerStatus, Timestamp,
+    Actor, EventType, GateResult, LeaseLength, ObjectiveStatus, OwnerId, ResourceRef, RunnerStatus, Timestamp,
 };
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Row, Statement, Substrate, SubstrateError, Write,
 };
-use azolla_testkit::{Backend, Decorated, Decorator, TaskWorld, World, cycle::LATER_MS};
+use azolla_testkit::{Backend, Decorated, Decorator, TaskWorld, TestStore, World, cycle::LATER_MS};
 
 use crate::{
     manifest::request,
@@ -29,6 +29,12 @@ use crate::{
 
 fn away() -> SubstrateError {
     SubstrateError::Unavailable("it went away".into())
+}
+
+/// Lets more time pass than anything waits for, by both clocks: the store's and this process's own.
+async fn later(store: &TestStore) {
+    store.advance(LATER_MS).await;
+    tokio::time::advance(Duration::from_millis(LATER_MS.unsigned_abs())).await;
 }
 
 fn full() -> SubstrateError {
@@ -187,8 +193,7 @@ async fn w7_a_full_disk_blocks_no_objective() {
         large.then(full)
     });
     for _ in 0..4 {
-        let ticked = scheduler::tick(&world.ctx).await;
-        assert!(matches!(ticked, Err(WorkerError::Store(SubstrateError::Unusable { .. }))), "{ticked:?}");
+        is_full(scheduler::tick(&world.ctx).await);
     }
     let stored = world.store.read().event(&first_event(&id)).await.expect("a read").expect("it is there");
     assert_eq!(stored.claim_count, 0);
@@ -213,6 +218,33 @@ const LOSSES: [fn(&Commit) -> Option<SubstrateError>; 2] = [
     },
     |commit| is_lost(commit).then(away),
 ];
+
+fn is_full<T: std::fmt::Debug>(ticked: Result<T, WorkerError>) {
+    assert!(matches!(ticked, Err(WorkerError::Store(SubstrateError::Unusable { .. }))), "{ticked:?}");
+}
+
+async fn claim_version(store: &TestStore, resource: &ResourceRef) -> u64 {
+    store.read().claim(resource).await.expect("a read").expect("it was claimed").claim_version
+}
+
+/// A store that takes no commit before its time.
+struct AwayUntil {
+    store: Arc<dyn Substrate>,
+    until: tokio::time::Instant,
+}
+
+impl Decorator for AwayUntil {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+        if tokio::time::Instant::now() < self.until {
+            return Box::pin(async { Err(away()) });
+        }
+        self.store.commit(commit)
+    }
+}
 
 fn is_no_answer<T: std::fmt::Debug>(ticked: Result<T, WorkerError>) {
     assert!(
@@ -250,14 +282,14 @@ async fn w3_w7_a_commit_that_never_gets_through_starves_nobody() {
                 second_was = Some(world.objective(&second).await.objective.status);
                 break;
             }
-            world.store.advance(LATER_MS).await;
+            later(&world.store).await;
         }
         assert_eq!(second_was, Some(ObjectiveStatus::InProgress), "the first one was blocked in the end");
     }
 }
 
 /// W-7: the same for a triage, whose event is claimed with its commit: its capture is held in the end.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn w7_a_triage_that_never_gets_through_is_held() {
     for lose in LOSSES {
         let mut world = TaskWorld::new(Backend::Sqlite).await;
@@ -266,7 +298,7 @@ async fn w7_a_triage_that_never_gets_through_is_held() {
         world.ctx.substrate = Refusing::new(&world.store.store, lose);
         for _ in 0..3 {
             is_no_answer(scheduler::tick(&world.ctx).await);
-            world.store.advance(LATER_MS).await;
+            later(&world.store).await;
         }
         assert_eq!(world.scheduler().await, Tick::Advanced);
         assert!(world.capture(&id).await.held);
@@ -286,32 +318,96 @@ async fn w7_a_pass_that_never_gets_through_fails_in_the_end() {
     // One that claims with its commit, which leaves no count, and three that are counted.
     for _ in 0..4 {
         is_away(gate::tick(&world.ctx).await);
-        world.store.advance(LATER_MS).await;
+        later(&world.store).await;
     }
     assert_eq!(world.gate().await, Tick::Advanced);
     assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Blocked);
 }
 
-/// W-7, B-3: what a disk has room to claim and no room to keep is paid for three times at the most, all of it on record.
-#[tokio::test]
+fn is_completed(write: &Write) -> bool {
+    matches!(write, Write::Execute(bundle) if bundle.metadata.runner_status == RunnerStatus::Completed)
+}
+
+/// W-7, B-3: what a disk has room to claim and no room to keep is paid for three times at the most, all of it on record where
+/// there is room for that.
+#[tokio::test(start_paused = true)]
 async fn w7_b3_an_answer_that_a_disk_has_no_room_for_is_paid_for_three_times() {
+    let no_bundle: fn(&Commit) -> Option<SubstrateError> =
+        |commit| commit.writes().iter().any(is_completed).then(full);
+    let no_usage_either: fn(&Commit) -> Option<SubstrateError> = |commit| {
+        let is_large = |write: &Write| is_completed(write) || matches!(write, Write::RecordUsage(_));
+        commit.writes().iter().any(is_large).then(full)
+    };
+    for (refuse, recorded) in [(no_bundle, vec![1, 1, 1]), (no_usage_either, vec![])] {
+        let mut world = World::new(Backend::Sqlite).await;
+        let id = world.scheduled().await;
+        world.ctx.substrate = Refusing::new(&world.store.store, refuse);
+        for _ in 0..3 {
+            is_full(runner::tick(&world.ctx).await);
+            later(&world.store).await;
+        }
+        assert_eq!(world.runner().await, Tick::Advanced);
+        assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::GenerationFailed);
+        assert_eq!(world.diazotroph().calls(), 3);
+        let used = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
+        let requests: Vec<u64> = used.iter().map(|used| used.requests).collect();
+        assert_eq!(requests, recorded);
+    }
+}
+
+/// W-3, W-7: the same where not even the end of a workorder fits.
+#[tokio::test(start_paused = true)]
+async fn w3_w7_an_end_that_a_disk_has_no_room_for_is_not_tried_without_a_pause() {
     let mut world = World::new(Backend::Sqlite).await;
     let id = world.scheduled().await;
     world.ctx.substrate = Refusing::new(&world.store.store, |commit| {
-        let is_large = |write: &Write| matches!(write, Write::Execute(bundle) if bundle.metadata.runner_status == RunnerStatus::Completed);
-        commit.writes().iter().any(is_large).then(full)
+        commit.writes().iter().any(|write| matches!(write, Write::Execute(_))).then(full)
     });
-    for _ in 0..3 {
-        let ticked = runner::tick(&world.ctx).await;
-        assert!(matches!(ticked, Err(WorkerError::Store(SubstrateError::Unusable { .. }))), "{ticked:?}");
-        world.store.advance(LATER_MS).await;
+    for _ in 0..4 {
+        is_full(runner::tick(&world.ctx).await);
+        later(&world.store).await;
     }
-    assert_eq!(world.runner().await, Tick::Advanced);
-    assert_eq!(bundle(&world, &id).await.metadata.runner_status, RunnerStatus::GenerationFailed);
-    assert_eq!(world.diazotroph().calls(), 3);
-    let used = world.store.read().usage_of(&workorder(&id, 1)).await.expect("a read");
-    let requests: Vec<u64> = used.iter().map(|used| used.requests).collect();
-    assert_eq!(requests, [1, 1, 1]);
+    is_full(runner::tick(&world.ctx).await);
+    for _ in 0..5 {
+        assert!(matches!(world.runner().await, Tick::Waiting(_)));
+    }
+    assert_eq!(claim_version(&world.store, &ResourceRef::from(&workorder(&id, 1))).await, 5);
+}
+
+/// W-7: a triage whose commit the store does not take for a while, and then does, is charged with nothing.
+#[tokio::test(start_paused = true)]
+async fn w7_a_store_that_is_away_for_a_while_costs_a_note_nothing() {
+    let mut world = TaskWorld::new(Backend::Sqlite).await;
+    world.captured("a note").await;
+    world.readiness().await;
+    let events = world.store.read().unprocessed_events(EventType::CaptureReady, 10).await.expect("a read");
+    let resource = ResourceRef::from(&events[0].event.event_id);
+    let until = tokio::time::Instant::now() + Duration::from_secs(50);
+    world.ctx.substrate = Arc::new(Decorated(AwayUntil { store: world.store.store.clone(), until }));
+    assert_eq!(world.scheduler().await, Tick::Advanced);
+    assert_eq!(claim_version(&world.store, &resource).await, 1, "by the commit itself");
+}
+
+/// W-3, W-7: an end of a triage that the store never takes is not tried without a pause.
+#[tokio::test(start_paused = true)]
+async fn w3_w7_an_end_of_a_triage_that_never_gets_through_waits() {
+    let mut world = TaskWorld::new(Backend::Sqlite).await;
+    world.captured("a note").await;
+    world.readiness().await;
+    let events = world.store.read().unprocessed_events(EventType::CaptureReady, 10).await.expect("a read");
+    let resource = ResourceRef::from(&events[0].event.event_id);
+    world.ctx.substrate = Refusing::new(&world.store.store, |commit| {
+        commit.writes().iter().any(|write| matches!(write, Write::ProcessEvent { .. })).then(away)
+    });
+    for _ in 0..4 {
+        is_away(scheduler::tick(&world.ctx).await);
+        later(&world.store).await;
+    }
+    is_away(scheduler::tick(&world.ctx).await);
+    for _ in 0..5 {
+        assert!(matches!(world.scheduler().await, Tick::Waiting(_)));
+    }
+    assert_eq!(claim_version(&world.store, &resource).await, 5);
 }
 
 /// W-3, W-7: the end of a workorder that fails itself waits as well, and what is behind it is run meanwhile.
@@ -328,17 +424,12 @@ async fn w3_w7_an_end_that_fails_itself_is_not_tried_without_a_pause() {
         for _ in 0..3 {
             world.runner().await;
         }
-        world.store.advance(LATER_MS).await;
-        tokio::time::advance(Duration::from_millis(LATER_MS.unsigned_abs())).await;
+        later(&world.store).await;
     }
     for _ in 0..5 {
         assert!(matches!(world.runner().await, Tick::Waiting(_)));
     }
-    let claim = world.store.read().claim(&ResourceRef::from(&workorder(&broken, 1))).await;
-    assert_eq!(
-        claim.expect("a read").map(|claim| claim.claim_version),
-        Some(5),
-        "three, the end, and the end once more after its wait"
-    );
+    let version = claim_version(&world.store, &ResourceRef::from(&workorder(&broken, 1))).await;
+    assert_eq!(version, 5, "three, the end, and the end once more after its wait");
     assert_eq!(bundle(&world, &whole).await.metadata.runner_status, RunnerStatus::Completed);
 }

@@ -85,8 +85,11 @@ impl<W: Wire> Chat<W> {
 
     /// Passes on what can be a stream of events.
     async fn is_stream(&self, response: Response) -> Result<Response, Trouble> {
-        let encoding = response.headers().get(header::CONTENT_ENCODING);
-        if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        const COMPRESSED: [&str; 7] = ["gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd"];
+        let encodings = response.headers().get_all(header::CONTENT_ENCODING).iter();
+        let mut encodings =
+            encodings.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+        if encodings.any(|encoding| COMPRESSED.contains(&encoding.trim().to_ascii_lowercase().as_str())) {
             // It would answer every retry alike, and charge for each (B-4).
             let host = self.http.endpoint().host();
             let what = format!(

@@ -9,7 +9,10 @@ use std::{
 };
 
 use anyhow::Context;
-use azolla_control_plane::verify::{LeftBranch, Limits, branches, left_to_do, patches};
+use azolla_control_plane::{
+    WorkerError,
+    verify::{LeftBranch, Limits, branches, left_to_do, patches},
+};
 use azolla_protocol::{AzollaId, AzollaType, DiazotrophType, limits};
 use azolla_substrate::{Finding, StreamRoom, Substrate, SubstrateRead};
 use clap::Args;
@@ -129,15 +132,16 @@ impl Verify {
             let repository = deployment.repository(azolla)?;
             let counted = patches(verified.store.read(), &repository, count).await;
             uncount();
-            verified.findings.extend(counted?);
+            // What else was found is told all the same.
+            let unseen = |what: &str, error: &WorkerError| Finding {
+                invariant: 11,
+                resource: azolla.id.to_string(),
+                what: format!("{what} could not be looked at: {error}"),
+            };
+            verified.findings.extend(counted.unwrap_or_else(|error| vec![unseen("its patches", &error)]));
             match branches(verified.store.read(), &repository).await {
                 Ok(left) => verified.findings.extend(left.iter().map(LeftBranch::finding)),
-                // What else was found is told all the same.
-                Err(error) => verified.findings.push(Finding {
-                    invariant: 11,
-                    resource: azolla.id.to_string(),
-                    what: format!("the branches of its repository could not be looked at: {error}"),
-                }),
+                Err(error) => verified.findings.push(unseen("its branches", &error)),
             }
         }
         if self.idle {

@@ -208,7 +208,7 @@ impl GitRepository {
         let room =
             ROOM_MIN.max(self.limits.file_bytes).max(stored.largest).max(entries).saturating_add(ROOM_MIN);
         let output = self.git.run(call().room(room)).await?;
-        if !wanted_more(&output) {
+        if !asked_for_more(&output) {
             return Ok(output);
         }
         // It may have been for what is there: in a pack, a file can be kept as its difference from a much larger one.
@@ -320,7 +320,7 @@ fn applied(output: &Output) -> Result<(), Applied> {
     if output.code == Some(0) {
         return Ok(());
     }
-    if wanted_more(output) {
+    if asked_for_more(output) {
         let reason = "the patch has a binary part that gets larger than the limit for one file";
         return Err(Applied::Not(Refusal::whole(reason)));
     }
@@ -336,8 +336,8 @@ fn applied(output: &Output) -> Result<(), Applied> {
     Err(Applied::Not(Refusal::whole(format!("the patch does not apply: {}", output.complaint()))))
 }
 
-/// Tells whether git wanted more memory at once than it is given.
-fn wanted_more(output: &Output) -> bool {
+/// Tells whether git asked for more memory at once than it is given.
+fn asked_for_more(output: &Output) -> bool {
     output.code != Some(0) && output.stderr.contains("attempting to allocate")
 }
 

@@ -407,6 +407,23 @@ fn pf7_how_a_check_ended_is_told_in_words() {
     assert!(page.contains("kill -KILL $$ (ended by a signal, "), "{page}");
 }
 
+/// T36: a run tells what it came to, and not what an earlier one did while the clock was ahead.
+#[test]
+fn t36_a_run_does_not_tell_again_what_a_clock_ahead_wrote() {
+    let world = World::with_worker("true");
+    world.approved("Add a line");
+    let ran = world.azolla(&["run", "--until-idle"]);
+    assert_eq!(ran.code, 5, "{}{}", ran.stdout, ran.stderr);
+    let store = rusqlite::Connection::open(world.home().join("azollas/az-app.sqlite")).unwrap();
+    let ahead = "2099-01-01T00:00:00.000Z";
+    let changed = "UPDATE pause_state SET created_at = $1, document = json_set(document, '$.created_at', $1)";
+    store.execute_batch("DROP TRIGGER pause_state_update").unwrap();
+    assert!(store.execute(changed, [ahead]).unwrap() > 0);
+    drop(store);
+    let again = world.azolla(&["run", "--until-idle"]);
+    assert_eq!((again.code, again.stdout.as_str()), (0, ""), "{}", again.stderr);
+}
+
 /// Invariant 11: the stored patch gives the attempt's commit.
 #[test]
 fn g1_verify_rebuilds_every_patch_where_it_is_asked_to() {

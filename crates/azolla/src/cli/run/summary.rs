@@ -4,7 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use azolla_control_plane::WorkerContext;
 use azolla_protocol::{
-    Clock, FailureKind, ObjectiveStatus, ObjectiveType, PauseReason, PauseState, Timestamp, Wait, WaitSource,
+    Clock, FailureKind, ObjectiveStatus, ObjectiveType, PauseReason, PauseState, Wait, WaitSource,
 };
 use azolla_substrate::SystemClock;
 
@@ -29,7 +29,7 @@ pub(crate) enum Tell {
 
 /// What a run began with.
 pub(super) struct Summary {
-    contexts: Vec<(Arc<WorkerContext>, Timestamp)>,
+    contexts: Vec<(Arc<WorkerContext>, Vec<PauseState>)>,
 }
 
 /// Exit codes of a run whose work did not go through: gate, budget or cap, what could not run at all, and what may run
@@ -40,11 +40,12 @@ const BLOCKED: u8 = 4;
 const TEMPORARY: u8 = 75;
 
 impl Summary {
-    /// Notes the time of every store.
+    /// Notes where everything paused before. By what is there and not by the time: a clock that was ahead wrote times that are
+    /// still to come.
     pub(super) async fn begin(contexts: &[Arc<WorkerContext>]) -> anyhow::Result<Self> {
         let mut begun = Vec::new();
         for context in contexts {
-            begun.push((context.clone(), context.read().now().await?));
+            begun.push((context.clone(), context.read().current_pause_states().await?));
         }
         Ok(Self { contexts: begun })
     }
@@ -53,10 +54,10 @@ impl Summary {
     pub(super) async fn show(self, deployment: &Deployment, tell: Tell) -> anyhow::Result<ExitCode> {
         let mut page = Page::default();
         let mut codes = Vec::new();
-        for (context, begun) in &self.contexts {
+        for (context, before) in &self.contexts {
             let read = context.read();
             for pause in read.current_pause_states().await? {
-                if pause.created_at < *begun {
+                if before.contains(&pause) {
                     continue;
                 }
                 let Some(stored) = read.objective(&pause.objective_id).await? else { continue };

@@ -531,6 +531,28 @@ async fn g2_a_branch_that_is_checked_out_while_it_is_published_or_withdrawn_stay
     assert_eq!(world.run(&["rev-parse", "HEAD"]), commit);
 }
 
+/// G-1: a branch that another gate is at for longer than git waits by itself is set when that one is done.
+#[tokio::test]
+async fn g1_a_branch_that_is_locked_for_a_moment_is_set_after_it() {
+    let world = World::new();
+    let (_, attempt, commit) = make(&world).await;
+    let lock = world.repo.join(".git/refs/heads/azolla/obj-1.lock");
+    let program = world.dir.path().join("git-beside-another");
+    let script = format!(
+        "#!/bin/sh\ncase \" $* \" in *' update-ref '*)\n  mkdir -p '{folder}'; : >'{lock}'\n  (sleep 1; rm '{lock}') >/dev/null 2>&1 &\nesac\nexec '{git}' \"$@\"\n",
+        folder = lock.parent().unwrap().display(),
+        lock = lock.display(),
+        git = world.git.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut settings = world.settings();
+    settings.git = program;
+    let beside = GitRepository::open(settings).unwrap();
+    assert_eq!(beside.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
+    assert_eq!(world.run(&["rev-parse", "refs/heads/azolla/obj-1"]), commit);
+}
+
 #[tokio::test]
 async fn g1_an_attempt_of_another_objective_is_not_replaced() {
     let world = World::new();

@@ -130,6 +130,11 @@ impl Repository for MemoryRepository {
         })
     }
 
+    /// Every branch is there, and none by name.
+    fn bases(&self) -> BoxFuture<'_, Result<Vec<String>, RepositoryError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     fn describe<'a>(
         &'a self,
         _commit: &'a str,

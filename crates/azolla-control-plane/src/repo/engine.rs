@@ -123,6 +123,10 @@ impl Repository for GitRepository {
         Box::pin(self.fetch_base(branch))
     }
 
+    fn bases(&self) -> BoxFuture<'_, Result<Vec<String>, RepositoryError>> {
+        Box::pin(self.heads())
+    }
+
     fn describe<'a>(
         &'a self,
         commit: &'a str,

@@ -98,22 +98,31 @@ impl GitRepository {
         Ok(is_lock && self.mirror.may_try_again(&output.stderr))
     }
 
-    async fn missing_branch(&self, branch: &str) -> Result<RepositoryError, RepositoryError> {
-        let call = match &self.repo {
+    /// Returns the branches that are there: first the one that HEAD is at, last those that are ours.
+    pub(super) async fn heads(&self) -> Result<Vec<String>, RepositoryError> {
+        let place = match &self.repo {
             RepoRef::Path(path) => source::find(path)?.common_dir.into_os_string(),
             RepoRef::Url { url, .. } => url.into(),
         };
-        let arguments = ["ls-remote".into(), "--heads".into(), "--end-of-options".into(), call];
+        let mut arguments: Vec<std::ffi::OsString> =
+            ["ls-remote", "--symref", "--end-of-options"].map(Into::into).into();
+        arguments.extend([place, "HEAD".into(), "refs/heads/*".into()]);
         let call =
-            Call::new(self.mirror.git_dir(), arguments).stdout(Capture::Head(64 << 10)).time(FETCH_TIME);
-        let heads = self.git.answer(call).await?;
-        let heads = String::from_utf8_lossy(&heads).into_owned();
-        let names: Vec<&str> = heads
-            .lines()
-            .filter_map(|line| line.split_once("refs/heads/"))
-            .map(|(_, name)| name)
-            .take(10)
-            .collect();
+            Call::new(self.mirror.git_dir(), arguments).stdout(Capture::Head(1 << 20)).time(FETCH_TIME);
+        let listed = self.git.answer(call).await?;
+        let listed = String::from_utf8_lossy(&listed);
+        let head =
+            listed.lines().find_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"));
+        let names = listed.lines().filter_map(|line| Some(line.split_once("\trefs/heads/")?.1));
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_by_key(|name| (Some(name.as_str()) != head, name.starts_with("azolla/")));
+        Ok(names)
+    }
+
+    async fn missing_branch(&self, branch: &str) -> Result<RepositoryError, RepositoryError> {
+        const SHOWN: usize = 10;
+        let mut names = self.heads().await?;
+        names.truncate(SHOWN);
         let shown = self.shown();
         Ok(if names.is_empty() {
             RepositoryError::Unusable {

@@ -49,6 +49,9 @@ pub trait Repository: Send + Sync {
     /// Brings the base branch as it is now into the mirror.
     fn base<'a>(&'a self, branch: &'a str) -> BoxFuture<'a, Result<CommitSha, RepositoryError>>;
 
+    /// Returns some of the branches that are there now, those first that work is most likely to start from.
+    fn bases(&self) -> BoxFuture<'_, Result<Vec<String>, RepositoryError>>;
+
     /// Returns what a prompt says about a commit that is in the mirror, with the texts of the files that `pick` picks
     /// from its tree.
     fn describe<'a>(

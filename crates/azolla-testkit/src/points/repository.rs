@@ -50,6 +50,10 @@ impl Repository for PointRepository {
         Box::pin(self.between("base", self.inner.base(branch)))
     }
 
+    fn bases(&self) -> BoxFuture<'_, Result<Vec<String>, RepositoryError>> {
+        self.inner.bases()
+    }
+
     fn describe<'a>(
         &'a self,
         commit: &'a str,

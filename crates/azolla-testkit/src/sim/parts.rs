@@ -43,6 +43,10 @@ impl Repository for SimRepository {
         })
     }
 
+    fn bases(&self) -> BoxFuture<'_, Result<Vec<String>, RepositoryError>> {
+        self.inner.bases()
+    }
+
     fn describe<'a>(
         &'a self,
         commit: &'a str,

@@ -197,6 +197,50 @@ fn pf3b_a_repository_that_is_gone_blocks_with_what_to_do() {
     world.azolla(&["run", "--until-idle"]).ok();
 }
 
+/// PF-3b: an objective keeps its own base, so only its edit leads on. What is printed, typed, leads to the PASS.
+#[test]
+fn pf3b_a_base_that_is_gone_is_replaced_by_what_is_printed() {
+    let world = World::with_worker(TWO_FILES);
+    let app = world.path("app");
+    for branch in ["azolla/earlier", "dev", "#trunk"] {
+        git(&app, &["branch", branch]);
+    }
+    let id = world.approved("Add a line");
+    git(&app, &["checkout", "--quiet", "#trunk"]);
+    git(&app, &["branch", "--quiet", "--delete", "--force", "main"]);
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 4);
+    let asked = world.azolla(&["--json"]).json("resume")["next_actions"][0].clone();
+    // First the one that is checked out; ours are last.
+    assert_eq!(asked["text"], "Start from a branch that it has (#trunk, dev, azolla/earlier)");
+    let typed = format!("azolla objective edit {id} --base '#trunk' && azolla objective retry {id}");
+    assert_eq!((&asked["command"], &asked["then"]), (&typed.as_str().into(), &Value::Null));
+    world.typed(&typed).ok();
+    world.azolla(&["run", "--until-idle"]).ok();
+    assert_eq!(git(&app, &["show", &format!("azolla/{id}:a.txt")]), "one\ntwo\n");
+    // Where there is no objective, the configuration is what has to change.
+    let told = world.azolla(&["doctor"]);
+    let fix = "set base_branch to one that it has: #trunk, dev, azolla/";
+    assert!(told.code == 1 && told.stdout.contains(fix), "{}", told.stdout);
+}
+
+/// PF-7: the same where the base goes while the worker works, and the gate finds none.
+#[test]
+fn pf7_a_base_that_goes_during_a_run_is_replaced_by_what_is_printed() {
+    let world = World::with_worker(TWO_FILES);
+    world.open_to_workers();
+    let app = world.path("app");
+    git(&app, &["checkout", "--quiet", "-b", "dev"]);
+    let gone = format!("rm -f {:?}\n", app.join(".git/refs/heads/main"));
+    world.script("worker.sh", &format!("{TWO_FILES}{gone}"));
+    let id = world.approved("Add a line");
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 5);
+    let asked = world.azolla(&["--json"]).json("resume")["next_actions"][0].clone();
+    assert_eq!(asked["text"], "Start from a branch that it has (dev)");
+    world.typed(asked["command"].as_str().unwrap()).ok();
+    world.azolla(&["run", "--until-idle"]).ok();
+    assert_eq!(git(&app, &["show", &format!("azolla/{id}:a.txt")]), "one\ntwo\n");
+}
+
 #[test]
 fn a_run_without_a_worker_or_an_azolla_says_how_to_get_one() {
     let world = World::new();

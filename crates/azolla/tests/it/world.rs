@@ -145,6 +145,18 @@ impl World {
         answer(command, b"")
     }
 
+    /// Runs a line as a person types it into a shell, outside of any repository.
+    #[expect(clippy::disallowed_methods, reason = "the shell of a person")]
+    pub(crate) fn typed(&self, line: &str) -> Answer {
+        let program = Path::new(env!("CARGO_BIN_EXE_azolla"));
+        let path = std::env::var("PATH").unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(self.directory.path()).env_clear();
+        command.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
+        command.env("HOME", self.path("person")).env("USER", "tester").env("AZOLLA_HOME", self.home());
+        answer(command, b"")
+    }
+
     /// Runs the program with the XDG directories of a fresh `$HOME`.
     pub(crate) fn azolla_xdg(&self, arguments: &[&str]) -> Answer {
         answer(self.command(self.directory.path(), arguments), b"")

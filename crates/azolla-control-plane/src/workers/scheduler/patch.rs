@@ -19,7 +19,7 @@ use crate::{
         patch::{self, EarlierAttempt, PatchInputs},
         survey::survey,
     },
-    workers::repository_file,
+    workers::{base_of, repository_file},
 };
 
 /// Steps 2 to 5 for one event: what to commit. None if the event stays as it is.
@@ -123,15 +123,7 @@ async fn schedule(
             format!("Point it to this azolla's repository: azolla objective edit {id} --repo {repo}");
         return Err(RepositoryError::Unusable { what, action }.into());
     }
-    let commit = match flow.repository.base(base_branch).await {
-        Err(RepositoryError::Unusable { what, action }) => {
-            // Beside the reason: in the action it would be in the middle of what is to be typed.
-            let elsewhere = format!("azolla objective edit {} --base BRANCH", objective.objective_id);
-            let what = format!("{what} (to start from another branch: {elsewhere})");
-            return Err(RepositoryError::Unusable { what, action }.into());
-        }
-        commit => commit?,
-    };
+    let commit = base_of(flow, &objective.objective_id, base_branch).await?;
     let earlier = match stored.todo_entry {
         1 => Vec::new(),
         _ => earlier_attempts(ctx, &objective.objective_id).await?,

@@ -10,6 +10,7 @@ use crate::{
     context::WorkerContext,
     pause::patch::then_retry,
     repo::{RepositoryError, TakeError},
+    workers::base_of,
 };
 
 /// What was found out, and about which base.
@@ -35,7 +36,7 @@ pub(super) async fn collect(
         return Ok(Evidence { patch, base_now: None });
     }
     ctx.show(&case.attempt.objective_id, "checking the patch", None);
-    let base_now = case.flow.repository.base(&case.base_branch).await?;
+    let base_now = base_of(case.flow, &case.attempt.objective_id, &case.base_branch).await?;
     let taken = match case.flow.repository.rebuild(&case.attempt, &case.bundle.content).await {
         Ok(taken) => taken,
         Err(TakeError::Repository(error)) => return Err(error),

@@ -114,8 +114,8 @@ impl Settings {
 
 /// Reads `.azolla.toml`, which comes from the base commit and counts only once the operator pinned it (R13).
 pub trait RepositoryFileReader: Send + Sync {
-    /// Judges the bytes of the file, unless nobody can say now whether they are pinned.
-    fn read(&self, bytes: &[u8]) -> Result<RepositoryFile, RepositoryError>;
+    /// Judges the bytes of the file on a base branch, unless nobody can say now whether they are pinned.
+    fn read(&self, bytes: &[u8], base_branch: &str) -> Result<RepositoryFile, RepositoryError>;
 }
 
 /// What the repository's own file comes to.

@@ -244,7 +244,7 @@ impl Allowance for NoCaps {
 pub struct TrustEverything;
 
 impl RepositoryFileReader for TrustEverything {
-    fn read(&self, _bytes: &[u8]) -> Result<RepositoryFile, RepositoryError> {
+    fn read(&self, _bytes: &[u8], _base_branch: &str) -> Result<RepositoryFile, RepositoryError> {
         Ok(RepositoryFile::Trusted(RepositorySettings::default()))
     }
 }

@@ -28,6 +28,11 @@ pub(crate) fn waits_for_trust(pause: &PauseState) -> bool {
     pause.prioritized_actions.iter().any(|action| action.contains("azolla trust"))
 }
 
+/// Returns the branch that an objective starts from.
+pub(crate) fn base_branch(objective: &Objective) -> Option<&str> {
+    objective.metadata.get("base_branch")?.as_str()
+}
+
 /// Returns how to get a branch that could not be published, if that is so: the reason and the command.
 pub(crate) fn by_hand(pause: &PauseState) -> Option<&str> {
     let mut actions = pause.prioritized_actions.iter();

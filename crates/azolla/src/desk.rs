@@ -50,7 +50,7 @@ impl Remembered {
     pub(crate) fn read(deployment: &Deployment, home: &Home) -> Self {
         let mark = |azolla: &AzollaConfig| Mark {
             look: home.look(&azolla.id).ok().flatten(),
-            trusted_at: home.pinned_at(azolla.repo.as_deref().unwrap_or_default()).ok().flatten(),
+            trusted_at: home.pins(azolla.repo.as_deref().unwrap_or_default()).unwrap_or_default(),
         };
         let marks = deployment.config.azollas.iter().map(|azolla| (azolla.id.clone(), mark(azolla)));
         Self { marks: marks.collect(), spending: Spending::read(home, deployment) }

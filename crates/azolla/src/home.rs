@@ -8,6 +8,7 @@ mod sessions;
 mod sql;
 
 use std::{
+    collections::HashMap,
     fs::OpenOptions,
     io,
     os::unix::fs::OpenOptionsExt,
@@ -29,6 +30,13 @@ pub(crate) use sessions::{SESSIONS_MAX, SessionUse};
 /// The home store.
 pub(crate) struct Home {
     connection: Connection,
+}
+
+/// The file of a repository on a branch, as the operator let it count.
+pub(crate) struct Pin<'a> {
+    pub(crate) base_branch: &'a str,
+    pub(crate) file: &'a [u8],
+    pub(crate) at: Timestamp,
 }
 
 /// How far the operator has looked at an azolla.
@@ -74,22 +82,26 @@ impl Home {
         Ok(Self { connection })
     }
 
-    /// Returns the bytes of a repository's file that the operator has pinned.
-    pub(crate) fn pinned(&self, repo: &str) -> Result<Option<Vec<u8>>, HomeError> {
-        Ok(self.connection.query_row(sql::PINNED, [repo], |row| row.get(0)).optional()?)
+    /// Tells whether these bytes of a repository's file are pinned, for whichever of its branches.
+    pub(crate) fn is_pinned(&self, repo: &str, file: &[u8]) -> Result<bool, HomeError> {
+        Ok(self.connection.query_row(sql::IS_PINNED, (repo, file), |row| row.get(0))?)
     }
 
-    /// Returns when the operator last pinned a repository's file.
-    pub(crate) fn pinned_at(&self, repo: &str) -> Result<Option<Timestamp>, HomeError> {
-        let at: Option<String> =
-            self.connection.query_row(sql::PINNED_AT, [repo], |row| row.get(0)).optional()?;
-        Ok(at.and_then(|at| at.parse().ok()))
+    /// Returns when the operator last pinned a repository's file, by its branches.
+    pub(crate) fn pins(&self, repo: &str) -> Result<HashMap<String, Timestamp>, HomeError> {
+        let mut statement = self.connection.prepare(sql::PINS)?;
+        let rows = statement.query_map([repo], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+        let rows = rows.collect::<Result<Vec<(String, String)>, _>>()?;
+        Ok(rows.into_iter().filter_map(|(branch, at)| Some((branch, at.parse().ok()?))).collect())
     }
 
-    /// Pins the bytes of a repository's file.
-    pub(crate) fn pin(&self, repo: &str, file: &[u8], at: Timestamp) -> Result<(), HomeError> {
-        self.connection.execute(sql::PIN, (repo, file, at.to_string()))?;
-        Ok(())
+    /// Pins the bytes of a repository's file on a branch, in the place of those that were pinned for it before. What is
+    /// pinned for other branches stays, also what has none yet, which is of `own`, the azolla's own base.
+    pub(crate) fn pin(&mut self, repo: &str, own: &str, pin: &Pin<'_>) -> Result<(), HomeError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute(sql::NAME_PIN, (repo, own))?;
+        transaction.execute(sql::PIN, (repo, pin.base_branch, pin.file, pin.at.to_string()))?;
+        Ok(transaction.commit()?)
     }
 
     /// Returns how far the operator has looked at an azolla.

@@ -23,6 +23,7 @@ use crate::{
     home::Home,
     ledger::HomeLedger,
     peers::RegistryPeers,
+    screen::quoted,
     stores::Stores,
     targets::LocalTargets,
 };
@@ -72,6 +73,7 @@ fn patch(deployment: &Deployment, azolla: &AzollaConfig) -> anyhow::Result<Patch
             home: deployment.place.home_store(),
             azolla_id: azolla.id.clone(),
             repo: repo_ref.clone(),
+            own_base: azolla.base_branch.clone().unwrap_or_default(),
             check_ms: deployment.config.limits.get(&limits::CHECK_MS),
         }),
         repo_ref,
@@ -178,19 +180,23 @@ struct PinnedFile {
     home: PathBuf,
     azolla_id: AzollaId,
     repo: String,
+    own_base: String,
     check_ms: u64,
 }
 
 impl RepositoryFileReader for PinnedFile {
-    fn read(&self, bytes: &[u8]) -> Result<Judged, RepositoryError> {
+    fn read(&self, bytes: &[u8], base_branch: &str) -> Result<Judged, RepositoryError> {
         // Looked up each time: the operator may pin it while this runs.
-        let pinned = Home::open(&self.home).and_then(|home| home.pinned(&self.repo));
-        match pinned {
-            Ok(Some(pinned)) if pinned == bytes => {}
-            Ok(_) => {
+        let is_pinned = Home::open(&self.home).and_then(|home| home.is_pinned(&self.repo, bytes));
+        match is_pinned {
+            Ok(true) => {}
+            Ok(false) => {
                 let id = &self.azolla_id;
-                let action =
+                let mut action =
                     format!("Read and trust the repository's .azolla.toml: azolla trust --azolla {id}");
+                if base_branch != self.own_base {
+                    action += &format!(" --base {}", quoted(base_branch));
+                }
                 return Ok(Judged::Untrusted { action });
             }
             // Nobody can say whether it is pinned: that may pass, and is no fault of the file.

@@ -21,11 +21,15 @@ pub mod scheduler;
 /// How many candidates a tick looks at: enough that some which cannot move do not hide the others (W-3).
 const CANDIDATES: u64 = 1_000;
 
-/// The repository's own settings, as they are at a commit; none if it has no such file (R13).
-async fn repository_file(flow: &PatchFlow, commit: &str) -> Result<Option<RepositoryFile>, RepositoryError> {
+/// The repository's own settings, as they are at a commit of a base branch; none if it has no such file (R13).
+async fn repository_file(
+    flow: &PatchFlow,
+    commit: &str,
+    base_branch: &str,
+) -> Result<Option<RepositoryFile>, RepositoryError> {
     const BYTES_MAX: usize = 64 * 1024;
     let bytes = flow.repository.file(commit, ".azolla.toml", BYTES_MAX).await?;
-    bytes.map(|bytes| flow.repository_file.read(&bytes)).transpose()
+    bytes.map(|bytes| flow.repository_file.read(&bytes, base_branch)).transpose()
 }
 
 /// Brings the base of an objective. An objective keeps the branch that was approved, whatever the configuration says: where

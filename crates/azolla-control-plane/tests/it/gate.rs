@@ -400,7 +400,7 @@ pub(crate) async fn cut_off_after_publishing(
 async fn r13_an_untrusted_repository_file_pauses_with_one_action() {
     struct Distrust;
     impl RepositoryFileReader for Distrust {
-        fn read(&self, _bytes: &[u8]) -> Result<RepositoryFile, RepositoryError> {
+        fn read(&self, _bytes: &[u8], _base_branch: &str) -> Result<RepositoryFile, RepositoryError> {
             Ok(RepositoryFile::Untrusted { action: "Look at it and pin it: azolla trust".into() })
         }
     }

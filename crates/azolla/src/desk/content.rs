@@ -27,8 +27,8 @@ pub(crate) struct Desk {
 pub(crate) struct Mark {
     /// How far the operator has looked.
     pub(crate) look: Option<Look>,
-    /// When the operator last let the repository's file count.
-    pub(crate) trusted_at: Option<Timestamp>,
+    /// When the operator last let the repository's file count, by its branches.
+    pub(crate) trusted_at: HashMap<String, Timestamp>,
 }
 
 /// What was read.
@@ -49,8 +49,8 @@ pub(crate) struct Content {
     pub(crate) notes: Option<Notes>,
     /// What happened since the last look.
     pub(crate) since: Since,
-    /// When the operator last let the repository's file count.
-    pub(crate) trusted_at: Option<Timestamp>,
+    /// When the operator last let the repository's file count, by its branches.
+    pub(crate) trusted_at: HashMap<String, Timestamp>,
 }
 
 /// A workorder that is created and not yet gated.

@@ -1,5 +1,7 @@
 //! The next actions, in order: what is overdue, then results, then what is stuck, then what only needs a yes.
 
+use std::collections::HashMap;
+
 use azolla_protocol::{
     AzollaId, Objective, ObjectiveId, ObjectiveStatus, PauseReason, PauseState, Timestamp, due_day, is_blank,
     lifecycle,
@@ -174,7 +176,7 @@ fn of(azolla_id: &AzollaId, content: &Content) -> Vec<Action> {
     objectives.sort_by_key(|objective| objective.updated_at);
     let action = |objective: &Objective| {
         let pause = content.pauses.get(&objective.objective_id);
-        let Needed { kind, text, command, then } = needed(objective, pause, content.trusted_at)?;
+        let Needed { kind, text, command, then } = needed(objective, pause, &content.trusted_at)?;
         let is_done = objective.status == ObjectiveStatus::Done;
         Some(Action {
             azolla_id: azolla_id.clone(),
@@ -204,7 +206,7 @@ struct Needed {
 fn needed(
     objective: &Objective,
     pause: Option<&PauseState>,
-    trusted_at: Option<Timestamp>,
+    trusted_at: &HashMap<String, Timestamp>,
 ) -> Option<Needed> {
     let id = &objective.objective_id;
     let one =
@@ -239,10 +241,15 @@ fn needed(
 
 /// What is blocked is looked at or put right first; then another command lets it go on, and the page names both, so
 /// that it still leads on after the first.
-fn blocked(objective: &Objective, pause: Option<&PauseState>, trusted_at: Option<Timestamp>) -> Needed {
+fn blocked(
+    objective: &Objective,
+    pause: Option<&PauseState>,
+    trusted_at: &HashMap<String, Timestamp>,
+) -> Needed {
     let then = actions::continuing(objective, pause);
+    let trusted_at = actions::base_branch(objective).and_then(|branch| trusted_at.get(branch));
     let is_trusted_since = |pause: &PauseState| {
-        actions::waits_for_trust(pause) && trusted_at.is_some_and(|at| at >= pause.created_at)
+        actions::waits_for_trust(pause) && trusted_at.is_some_and(|at| *at >= pause.created_at)
     };
     if pause.is_some_and(is_trusted_since) {
         let text = "Run it again, .azolla.toml is trusted now".to_owned();

@@ -11,7 +11,7 @@ pub(super) const WRITE_VERSION: &str = "user_version";
 pub(super) const JOURNAL: &str = "PRAGMA journal_mode = WAL";
 
 /// How each version is made from the one before it, the first from an empty file.
-pub(super) const STEPS: [&str; 5] = [
+pub(super) const STEPS: [&str; 6] = [
     "
     CREATE TABLE trust (
         repo TEXT PRIMARY KEY,
@@ -105,6 +105,17 @@ pub(super) const STEPS: [&str; 5] = [
         seen_at TEXT NOT NULL
     ) STRICT;
     CREATE INDEX session_by_seen ON session (seen_at);",
+    // Each base branch has a file of its own. A pin from before that has no branch: it is of the azolla's own base.
+    "
+    CREATE TABLE pin (
+        repo TEXT NOT NULL,
+        base_branch TEXT NOT NULL,
+        file BLOB NOT NULL,
+        pinned_at TEXT NOT NULL,
+        PRIMARY KEY (repo, base_branch)
+    ) STRICT;
+    INSERT INTO pin (repo, base_branch, file, pinned_at) SELECT repo, '', file, pinned_at FROM trust;
+    DROP TABLE trust;",
 ];
 
 pub(super) const NOTICE_PLACE: &str = "SELECT cursor FROM notice_place WHERE azolla_id = ?1";
@@ -176,13 +187,16 @@ pub(super) const SETTINGS: &str = "PRAGMA synchronous = FULL";
 /// A commit is whole, and the file is, whatever happens; a power cut can take the commit back.
 pub(super) const UNSYNCED: &str = "PRAGMA synchronous = NORMAL";
 
-pub(super) const PINNED: &str = "SELECT file FROM trust WHERE repo = ?1";
+pub(super) const IS_PINNED: &str = "SELECT EXISTS (SELECT 1 FROM pin WHERE repo = ?1 AND file = ?2)";
 
-pub(super) const PINNED_AT: &str = "SELECT pinned_at FROM trust WHERE repo = ?1";
+pub(super) const PINS: &str = "SELECT base_branch, pinned_at FROM pin WHERE repo = ?1";
 
 pub(super) const PIN: &str = "
-    INSERT INTO trust (repo, file, pinned_at) VALUES (?1, ?2, ?3)
-    ON CONFLICT (repo) DO UPDATE SET file = excluded.file, pinned_at = excluded.pinned_at";
+    INSERT INTO pin (repo, base_branch, file, pinned_at) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (repo, base_branch) DO UPDATE SET file = excluded.file, pinned_at = excluded.pinned_at";
+
+/// Nothing else of the repository is pinned as long as there is such a row.
+pub(super) const NAME_PIN: &str = "UPDATE pin SET base_branch = ?2 WHERE repo = ?1 AND base_branch = ''";
 
 pub(super) const LOOK: &str = "SELECT cursor, looked_at FROM look WHERE azolla_id = ?1";
 

@@ -14,15 +14,19 @@ fn pins_and_looks_are_kept() {
     let (id, at) = (AzollaId::new("az-a").unwrap(), Timestamp::from_millisecond(5).unwrap());
     {
         let mut home = Home::open(&path).unwrap();
-        assert_eq!((home.pinned("/r").unwrap(), home.look(&id).unwrap()), (None, None));
-        home.pin("/r", b"one", at).unwrap();
-        home.pin("/r", b"two", at).unwrap();
+        assert_eq!((home.is_pinned("/r", b"one").unwrap(), home.look(&id).unwrap()), (false, None));
+        home.pin("/r", "main", &Pin { base_branch: "main", file: b"one", at }).unwrap();
+        home.pin("/r", "main", &Pin { base_branch: "main", file: b"two", at }).unwrap();
+        home.pin("/r", "main", &Pin { base_branch: "dev", file: b"three", at }).unwrap();
         home.looked(&[(&id, Look { cursor: "0:7".into(), at })]).unwrap();
         home.leave();
     }
     let home = Home::open(&path).unwrap();
-    assert_eq!(home.pinned("/r").unwrap().as_deref(), Some(&b"two"[..]));
-    assert_eq!((home.pinned_at("/r").unwrap(), home.pinned_at("/s").unwrap()), (Some(at), None));
+    let found = [&b"one"[..], b"two", b"three"].map(|file| home.is_pinned("/r", file).unwrap());
+    assert_eq!(found, [false, true, true], "a branch has one pin, whatever others have");
+    assert!(!home.is_pinned("/s", b"two").unwrap());
+    assert_eq!(home.pins("/r").unwrap(), HashMap::from([("main".into(), at), ("dev".into(), at)]));
+    assert_eq!(home.pins("/s").unwrap(), HashMap::new());
     assert_eq!(home.look(&id).unwrap(), Some(Look { cursor: "0:7".into(), at }));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
@@ -71,7 +75,7 @@ fn p14_an_older_home_is_brought_forward_with_what_it_holds() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let home = Home::open(&path).unwrap();
-                assert_eq!(home.pinned("/r").unwrap().as_deref(), Some(&b"one"[..]));
+                assert!(home.is_pinned("/r", b"one").unwrap());
                 assert_eq!(
                     home.look_at_account().unwrap().spent_on_day("2026-11-01").unwrap(),
                     Spent::default()
@@ -80,6 +84,25 @@ fn p14_an_older_home_is_brought_forward_with_what_it_holds() {
         }
     });
     assert_eq!(version(&Connection::open(&path).unwrap()).unwrap(), sql::VERSION);
+}
+
+/// A pin from before branches had their own is of the azolla's own base: another branch's leaves it, the next of its own
+/// takes its place.
+#[test]
+fn p14_r13_a_pin_without_a_branch_is_that_of_the_own_base() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("home.sqlite");
+    Connection::open(&path).unwrap().execute_batch(VERSION_1).unwrap();
+    let mut home = Home::open(&path).unwrap();
+    let at = Timestamp::from_millisecond(5).unwrap();
+    for (base_branch, file, others) in [("dev", &b"two"[..], true), ("main", b"three", false)] {
+        home.pin("/r", "main", &Pin { base_branch, file, at }).unwrap();
+        assert_eq!(
+            (home.is_pinned("/r", b"one").unwrap(), home.is_pinned("/r", file).unwrap()),
+            (others, true)
+        );
+    }
+    assert_eq!(home.pins("/r").unwrap(), HashMap::from([("main".into(), at), ("dev".into(), at)]));
 }
 
 #[test]
@@ -124,8 +147,8 @@ fn t40_programs_that_start_at_once_all_open_a_new_home() {
 fn t40_opening_the_home_again_leaves_the_locks_of_this_program_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("home.sqlite");
-    let home = Home::open(&path).unwrap();
-    home.pin("/r", b"one", Timestamp::MIN).unwrap();
+    let mut home = Home::open(&path).unwrap();
+    home.pin("/r", "main", &Pin { base_branch: "main", file: b"one", at: Timestamp::MIN }).unwrap();
     let inode = format!(":{} ", std::fs::metadata(&path).unwrap().ino());
     let held = || {
         let locks = std::fs::read_to_string("/proc/locks").unwrap();

@@ -315,6 +315,60 @@ fn r13_the_repositorys_file_counts_only_once_it_is_pinned() {
     assert!(!second.exists(), "a check of a changed file ran");
 }
 
+/// R13: each base has its own file. What the pause says, typed, leads to the PASS, and takes no trust from another branch.
+#[test]
+fn r13_the_file_of_another_base_is_pinned_beside_that_of_the_own() {
+    let world = World::with_worker(TWO_FILES);
+    world.open_to_workers();
+    let (app, own, other) = (world.path("app"), world.path("own"), world.path("other"));
+    let file = |marker: &Path| {
+        let command = format!("[\"touch\", {:?}]", marker.display().to_string());
+        let text = format!("checks = [{{ name = \"mark\", command = {command} }}]\n");
+        fs::write(app.join(".azolla.toml"), text).unwrap();
+        world.commit(&app);
+    };
+    let approved = |title: &str, base: &str| {
+        let made =
+            world.azolla(&["objective", "new", title, "--criteria", "it is done", "--base", base]).ok();
+        let id = made.trim_end().to_owned();
+        world.azolla(&["objective", "approve", &id]).ok();
+        id
+    };
+    // A name that a shell would take for a remark.
+    git(&app, &["checkout", "--quiet", "-b", "#1"]);
+    file(&other);
+    git(&app, &["checkout", "--quiet", "main"]);
+    let stopped = approved("On the other branch", "#1");
+    assert_eq!(world.azolla(&["run", "--until-idle"]).code, 5);
+    let first = |world: &World| world.azolla(&["--json"]).json("resume")["next_actions"][0].clone();
+    let asked = first(&world);
+    let typed = format!("azolla trust --azolla az-app --base '#1' && azolla objective retry {stopped}");
+    assert_eq!(asked["command"], typed.as_str(), "{asked}");
+    // Another branch's file is another question, and lets nothing go on here.
+    file(&own);
+    let trusted = world.azolla(&["trust", "--yes"]);
+    assert_eq!((trusted.code, trusted.stderr.as_str()), (0, "it counts from now on\n"));
+    assert_eq!(first(&world)["command"], typed.as_str());
+    let nobody = world.azolla(&["trust", "--base", "#1"]);
+    assert!(nobody.stdout.contains("#1 at ") && nobody.stdout.contains(&other.display().to_string()));
+    assert!(nobody.stderr.ends_with("hint: azolla trust --base '#1' --yes\n"), "{}", nobody.stderr);
+    let trusted = world.typed(&typed.replace(" && ", " --yes && "));
+    let next = format!("it counts from now on\nnext: azolla objective retry {stopped}\n");
+    assert!(trusted.code == 0 && trusted.stderr.starts_with(&next), "{trusted:?}");
+    world.azolla(&["run", "--until-idle"]).ok();
+    assert!(other.exists() && !own.exists());
+    approved("On the own branch", "main");
+    world.azolla(&["run", "--until-idle"]).ok();
+    assert!(own.exists());
+    for arguments in [&["trust"][..], &["trust", "--base", "#1"]] {
+        assert_eq!(world.azolla(arguments).stderr, "it is trusted already\n");
+    }
+    assert!(world.azolla(&["doctor"]).ok().contains("1 of the trusted .azolla.toml"));
+    world.azolla(&["trust", "--base", "a..b"]).refused(2);
+    let gone = world.azolla(&["trust", "--base", "gone"]).refused(3);
+    assert!(gone.ends_with("has no branch gone\nhint: azolla trust --base main\n"), "{gone}");
+}
+
 #[test]
 fn t17_review_names_what_runs_by_itself_first() {
     let world =

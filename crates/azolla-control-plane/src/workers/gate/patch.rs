@@ -257,7 +257,7 @@ async fn route(ctx: &WorkerContext, case: &Case<'_>) -> Result<Route, WorkerErro
         return Ok(Route::Evaluate(Ok(ctx.settings.checks.clone())));
     }
     // The repository's own checks, from the base commit and only if they are pinned (R13).
-    Ok(match repository_file(case.flow, &case.attempt.base).await {
+    Ok(match repository_file(case.flow, &case.attempt.base, &case.base_branch).await {
         Ok(None) => Route::Evaluate(Ok(Vec::new())),
         Ok(Some(RepositoryFile::Trusted(settings))) => Route::Evaluate(Ok(settings.checks)),
         Ok(Some(RepositoryFile::Untrusted { action })) => {

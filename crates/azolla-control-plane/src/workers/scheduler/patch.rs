@@ -145,7 +145,7 @@ async fn schedule(
         what: error.to_string(),
         action: format!("Shorten it with azolla objective edit {} --criteria TEXT", objective.objective_id),
     })?;
-    let budget_ms = budget(ctx, objective, &repository_file(flow, &commit).await?);
+    let budget_ms = budget(ctx, objective, &repository_file(flow, &commit, base_branch).await?);
     let workorder = workorder(event, &snapshot, budget_ms, now);
     let next = Objective { status: ObjectiveStatus::InProgress, updated_at: now, ..objective.clone() };
     let event_id = event.event.event_id.clone();

@@ -199,8 +199,8 @@ async fn checks(deployment: &Deployment, azolla: &AzollaConfig) -> Option<Line> 
             return Some(Line::bad(name, error.to_string(), format!("correct {REPOSITORY_FILE}")));
         }
     };
-    let pinned = Home::open(&deployment.place.home_store()).ok()?.pinned(azolla.repo.as_deref()?).ok()?;
-    if pinned.as_ref() != Some(&bytes) {
+    let home = Home::open(&deployment.place.home_store()).ok()?;
+    if !home.is_pinned(azolla.repo.as_deref()?, &bytes).ok()? {
         let state = format!("{REPOSITORY_FILE} is not trusted: runs will stop at their gate");
         return Some(Line::bad(name, state, format!("azolla trust --azolla {}", azolla.id)));
     }

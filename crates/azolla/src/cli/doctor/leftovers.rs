@@ -38,7 +38,7 @@ pub(super) fn look(deployment: &Deployment, repair: bool) -> Option<Line> {
         (false, _) => Some(Line::attention(
             "leftovers",
             format!("{all} of runs that were killed"),
-            "azolla doctor --repair; the next run does it too",
+            "azolla doctor --repair; the next run does it too, but for old locks",
         )),
         (true, 0) => Some(Line::good("leftovers", "there was nothing to remove")),
         (true, _) => Some(Line::good("leftovers", format!("removed {all} of runs that were killed"))),

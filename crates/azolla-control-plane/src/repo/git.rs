@@ -49,7 +49,7 @@ const CONFIGURATION: [(&str, &str); 25] = [
     ("core.autocrlf",                "false"),
     // A shell command by itself; `:` prints nothing.
     ("core.alternateRefsCommand",    ":"),
-    // Two processes may use one mirror: git waits for the other's lock.
+    // Two processes may use one mirror, and two gates one branch of the operator's: git waits for the other's lock.
     ("core.filesRefLockTimeout",     "5000"),
     ("core.packedRefsTimeout",       "5000"),
     ("gc.auto",                      "0"),

@@ -216,10 +216,7 @@ impl Branch<'_> {
 
     async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
         let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
-        // Another gate may be at the same ref: git waits for its lock, a tenth of a second unless it is told otherwise.
-        let call =
-            Call::new(&source.common_dir, arguments).config("core.filesRefLockTimeout=5000").input(input);
-        self.repository.git.run(call).await
+        self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
     }
 
     async fn present(&self, source: &Source) -> Result<Present, RepositoryError> {

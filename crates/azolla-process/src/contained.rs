@@ -15,7 +15,7 @@ use crate::{Bounds, Containment, group::Group, sandbox::Confined};
 /// return; then the caller goes on, and the waiting is done elsewhere.
 pub(crate) const SETTLE: Duration = Duration::from_secs(1);
 
-/// A program with everything that it starts. Dropping it kills all of that and blocks nobody.
+/// A program with everything that it starts. Dropping it ends all of that and blocks nobody.
 pub(crate) enum Contained {
     Group(Group),
     #[cfg(target_os = "linux")]
@@ -33,8 +33,8 @@ impl Contained {
             #[cfg(target_os = "linux")]
             Containment::Tree => Tree::spawn(command, bounds.limits, confined).map(Self::Tree),
             #[cfg(not(target_os = "linux"))]
-            Containment::Tree => Group::spawn(command, bounds.limits).map(Self::Group),
-            Containment::Group => Group::spawn(command, bounds.limits).map(Self::Group),
+            Containment::Tree => Group::spawn(command, bounds.limits, None).map(Self::Group),
+            Containment::Group => Group::spawn(command, bounds.limits, Some(bounds.grace)).map(Self::Group),
         }
     }
 

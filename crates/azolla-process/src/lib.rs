@@ -119,7 +119,8 @@ pub enum Capture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
     /// A process group: enough for a program of ours, such as git, and cheap. What leaves the group survives, and so
-    /// does the program when this process is killed.
+    /// does the program when this process is killed. When the future is dropped, it is asked to stop, so that it can
+    /// remove its locks, and killed after [`Bounds::grace`].
     Group,
     /// A process tree that nothing leaves, with `setsid` or a double fork or in any other way (B-2, T30). It ends when
     /// the program ends, when this process dies, and when the future is dropped.

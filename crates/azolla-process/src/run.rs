@@ -16,8 +16,9 @@ use crate::{
 /// Runs a program to its end, or to the end of its time, and ends what it left behind. Returns within
 /// `time + grace + 1 s`, whatever the program does.
 ///
-/// Dropping the future at any point kills the program with everything that it started. Needs a Tokio runtime with I/O
-/// and time, and SIGPIPE ignored, as Rust's runtime has it.
+/// Dropping the future at any point ends the program with everything that it started: at once in a
+/// [`crate::Containment::Tree`], within the grace in a [`crate::Containment::Group`]. Needs a Tokio runtime with I/O and
+/// time, and SIGPIPE ignored, as Rust's runtime has it.
 pub async fn run(program: &Program, bounds: &Bounds) -> Result<Finished, SpawnError> {
     run_telling(program, bounds, &|_| {}).await
 }

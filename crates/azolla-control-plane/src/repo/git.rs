@@ -123,7 +123,7 @@ impl Git {
             sandbox: Sandbox::Off,
         };
         let program = self.program_of(call);
-        // Until git has ended: whoever finds a lock of git's then knows whether anybody may hold it.
+        // Until git has ended, or was asked to: whoever finds a lock of git's then knows whether anybody may hold it.
         let _in_use = in_use(&self.use_lock)?;
         let finished = azolla_process::run(&program, &bounds)
             .await

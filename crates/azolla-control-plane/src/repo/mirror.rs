@@ -143,8 +143,8 @@ impl Mirror {
     /// Removes a lock of git's that nobody holds; tells whether it did.
     ///
     /// The mirror is ours alone, and every call of ours holds [`in_use`]: while nobody does, no lock in it is held. The
-    /// one exception is a git whose azolla was killed, so the lock has to be older than such a git may hold it: a ref
-    /// is held for milliseconds, `shallow` for a whole fetch.
+    /// exceptions are a git whose azolla was killed, and one whose caller was dropped, for its grace; so the lock has to be
+    /// older than such a git may hold it: a ref is held for milliseconds, `shallow` for a whole fetch.
     fn remove_stale_lock(&self, path: &Path, orphan_time: Duration) -> bool {
         self.while_unused(|| is_older(path, orphan_time) && fs::remove_file(path).is_ok())
     }

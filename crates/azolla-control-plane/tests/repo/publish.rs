@@ -1,6 +1,11 @@
 //! Publishing: exactly one ref, and every other byte of the operator's repository as it was (G-1, G-2).
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use azolla_control_plane::repo::{Attempt, Candidate, GitRepository, Published, Repository};
 use azolla_protocol::{ObjectiveId, WorkOrderId};
@@ -498,20 +503,25 @@ async fn g1_an_earlier_attempt_that_another_machine_made_is_replaced_and_a_later
     assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), second_commit);
 }
 
-/// A git that lets the operator check the branch out right before its ref is set.
-fn with_a_checkout_before_the_ref_is_set(world: &World) -> GitRepository {
-    let program = world.dir.path().join("git-that-is-raced");
-    let (git_dir, git) = (world.repo.join(".git"), world.git.display());
-    let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *{0}*update-ref*) echo 'ref: refs/heads/azolla/obj-1' >{0}/HEAD ;; esac\n\
-         exec {git} \"$@\"\n",
-        git_dir.display()
-    );
-    fs::write(&program, script).unwrap();
+/// Opens the repository with a shell script for git.
+fn with_git(world: &World, script: &str) -> GitRepository {
+    let program = world.dir.path().join("git-of-a-test");
+    fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let mut settings = world.settings();
     settings.git = program;
     GitRepository::open(settings).unwrap()
+}
+
+/// A git that lets the operator check the branch out right before its ref is set.
+fn with_a_checkout_before_the_ref_is_set(world: &World) -> GitRepository {
+    let (git_dir, git) = (world.repo.join(".git"), world.git.display());
+    let script = format!(
+        "case \"$*\" in *{0}*update-ref*) echo 'ref: refs/heads/azolla/obj-1' >{0}/HEAD ;; esac\n\
+         exec {git} \"$@\"\n",
+        git_dir.display()
+    );
+    with_git(world, &script)
 }
 
 #[tokio::test]
@@ -537,20 +547,56 @@ async fn g1_a_branch_that_is_locked_for_a_moment_is_set_after_it() {
     let world = World::new();
     let (_, attempt, commit) = make(&world).await;
     let lock = world.repo.join(".git/refs/heads/azolla/obj-1.lock");
-    let program = world.dir.path().join("git-beside-another");
     let script = format!(
-        "#!/bin/sh\ncase \" $* \" in *' update-ref '*)\n  mkdir -p '{folder}'; : >'{lock}'\n  (sleep 1; rm '{lock}') >/dev/null 2>&1 &\nesac\nexec '{git}' \"$@\"\n",
+        "case \" $* \" in *' update-ref '*)\n  mkdir -p '{folder}'; : >'{lock}'\n  (sleep 1; rm '{lock}') >/dev/null 2>&1 &\nesac\nexec '{git}' \"$@\"\n",
         folder = lock.parent().unwrap().display(),
         lock = lock.display(),
         git = world.git.display()
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut settings = world.settings();
-    settings.git = program;
-    let beside = GitRepository::open(settings).unwrap();
+    let beside = with_git(&world, &script);
     assert_eq!(beside.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
     assert_eq!(world.run(&["rev-parse", "refs/heads/azolla/obj-1"]), commit);
+}
+
+/// Waits until a file has these words.
+async fn says(path: &Path, words: &str) {
+    let begin = Instant::now();
+    let mut interval = tokio::time::interval(Duration::from_millis(5));
+    while !fs::read_to_string(path).is_ok_and(|text| text.contains(words)) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{} does not say {words}", path.display());
+        interval.tick().await;
+    }
+}
+
+/// G-1: a lease that is lost, a cancel or the end of the program drops the work in the middle of this very step.
+#[tokio::test]
+async fn g1_publishing_that_is_dropped_while_git_holds_the_branch_leaves_no_lock() {
+    let world = World::new();
+    let (repository, attempt, commit) = make(&world).await;
+    let lock = world.repo.join(".git/refs/heads/azolla/obj-1.lock");
+    let (fifo, told) = (world.dir.path().join("fifo"), world.dir.path().join("told"));
+    // The ref is locked, and what is to follow does not come.
+    let script = format!(
+        "case \"$*\" in *{operator}*update-ref*)\n  mkfifo {fifo}; exec 3<&0\n  \
+         (echo start; cat <&3; echo prepare; exec sleep 1000) >{fifo} &\n  \
+         exec {git} \"$@\" <{fifo} >{told} 3<&-\nesac\nexec {git} \"$@\"\n",
+        operator = world.repo.display(),
+        fifo = fifo.display(),
+        told = told.display(),
+        git = world.git.display()
+    );
+    let stuck = with_git(&world, &script);
+    let locked = async {
+        says(&told, "prepare: ok").await;
+        assert!(lock.exists());
+    };
+    tokio::select! {
+        published = stuck.publish(&attempt, &commit, &[]) => panic!("{published:?}"),
+        () = locked => (),
+    }
+    // This one waits for a lock, for a while.
+    assert_eq!(repository.publish(&attempt, &commit, &[]).await.unwrap(), Published::Done);
+    assert!(!lock.exists());
 }
 
 #[tokio::test]

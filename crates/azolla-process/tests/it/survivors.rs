@@ -247,6 +247,27 @@ async fn b2_dropping_the_future_ends_the_group() {
     no_child_is_left().await;
 }
 
+/// Git removes its locks when it is asked to stop, and not when it is killed. What it started goes with it.
+#[tokio::test]
+async fn a_group_that_is_dropped_may_clean_up() {
+    let mark = Mark::new();
+    let directory = tempfile::tempdir().unwrap();
+    let lock = directory.path().join("lock");
+    // A shell says of its child that it was ended, and nobody reads that any more.
+    let text = format!(
+        "exec 2>/dev/null; sh -c 'trap \"\" TERM; while :; do sleep 1; done' $0 &
+        trap 'rm {0}; exit' TERM; : >{0}; while :; do sleep 0.02; done",
+        lock.display()
+    );
+    let program = script(&text, &mark);
+    // The grace is not waited for where the program itself has ended.
+    let bounds = Bounds { grace: 2 * PATIENCE, ..bounds(Group) };
+    drop_once(run(&program, &bounds), "a lock", || lock.exists() && mark.bearers().len() >= 2).await;
+    eventually("no lock", || !lock.exists()).await;
+    mark.borne_by_none().await;
+    no_child_is_left().await;
+}
+
 /// The end of the runtime drops its tasks, and there is nothing then to wait on.
 #[test]
 fn b2_the_end_of_the_runtime_ends_the_tree() {

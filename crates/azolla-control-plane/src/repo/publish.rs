@@ -16,7 +16,7 @@ use super::{
     source::{self, Source},
 };
 
-/// Times that a ref of the mirror is set against another process that sets it too.
+/// Times that a ref is set against another process that sets it too.
 const TRIES: usize = 3;
 
 /// Why the operator's branch moved, as its log says.
@@ -156,6 +156,13 @@ enum Present {
     InTheWay(String),
 }
 
+/// How one look at the operator's repository, and the step that followed, ended.
+enum Round {
+    Over(Published),
+    /// git says why not; somebody else may have been there between the look and the step.
+    Again(String),
+}
+
 impl Branch<'_> {
     /// Takes it away, if it is at what failed; what passed and was published before that comes back.
     async fn take_away(
@@ -249,27 +256,40 @@ impl Publishing<'_> {
         }
     }
 
+    /// Sets the branch. Where another gate was faster, such as one that takes an earlier attempt away, it looks again.
     async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.round(path, earlier).await? {
+                Round::Over(published) => return Ok(published),
+                Round::Again(reason) if tries == TRIES => return Ok(self.by_hand(path, reason)),
+                Round::Again(_) => {}
+            }
+        }
+    }
+
+    async fn round(&self, path: &Path, earlier: &[String]) -> Result<Round, RepositoryError> {
         let source = source::find(path)?;
         if self.branch.repository.mirror.latest_entry(&self.attempt.objective_id) > Some(self.attempt.entry())
         {
-            return match self.branch.present(&source).await? {
-                Present::Branch(there) if there == self.commit => Ok(Published::Done),
-                Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
-                _ => Ok(self.by_hand(path, "a later attempt has been made".to_owned())),
-            };
+            return Ok(Round::Over(match self.branch.present(&source).await? {
+                Present::Branch(there) if there == self.commit => Published::Done,
+                Present::Branch(there) if self.is_later(&there) => self.later(path),
+                _ => self.by_hand(path, "a later attempt has been made".to_owned()),
+            }));
         }
         if let Some(held) = self.branch.holder(&source).await? {
-            return match self.branch.present(&source).await? {
-                Present::Branch(there) if there == self.commit => Ok(Published::Done),
-                _ => Ok(self.held(path, &held)),
-            };
+            return Ok(Round::Over(match self.branch.present(&source).await? {
+                Present::Branch(there) if there == self.commit => Published::Done,
+                _ => self.held(path, &held),
+            }));
         }
         self.fetch_objects(&source).await?;
         let step = format!("create {} {}\n", self.branch.branch_ref, self.commit);
         let output = self.branch.set(&source, PUBLISH, &step).await?;
         if output.code == Some(0) {
-            return Ok(Published::Done);
+            return Ok(Round::Over(Published::Done));
         }
         self.replace(path, &source, earlier, &output).await
     }
@@ -281,40 +301,45 @@ impl Publishing<'_> {
         source: &Source,
         earlier: &[String],
         first: &Output,
-    ) -> Result<Published, RepositoryError> {
+    ) -> Result<Round, RepositoryError> {
         let branch = self.attempt.branch();
-        match self.branch.present(source).await? {
-            Present::Branch(there) if there == self.commit => Ok(Published::Done),
-            Present::Branch(there) if self.is_later(&there) => Ok(self.later(path)),
+        Ok(Round::Over(match self.branch.present(source).await? {
+            Present::Branch(there) if there == self.commit => Published::Done,
+            Present::Branch(there) if self.is_later(&there) => self.later(path),
             Present::Branch(there) if self.entry_of(&there).is_some() || earlier.contains(&there) => {
-                self.move_on(path, source, &there).await
+                return self.move_on(path, source, &there).await;
             }
             Present::Branch(there) => {
-                Ok(self.by_hand(path, format!("{branch} is at {there}, which is no attempt of ours")))
+                self.by_hand(path, format!("{branch} is at {there}, which is no attempt of ours"))
             }
-            Present::Symbolic(target) => Ok(self.by_hand(path, format!("{branch} stands for {target}"))),
+            Present::Symbolic(target) => self.by_hand(path, format!("{branch} stands for {target}")),
             Present::InTheWay(other) => {
-                Ok(self.by_hand(path, format!("branch {other} is in the way of the name {branch}")))
+                self.by_hand(path, format!("branch {other} is in the way of the name {branch}"))
             }
-            Present::Nothing => {
-                Err(unavailable(format!("{branch} could not be made: {}", first.complaint())))
-            }
-        }
+            Present::Nothing => return Ok(self.refused(path, "made", first)),
+        }))
     }
 
     /// Moves the branch on from an earlier attempt.
-    async fn move_on(&self, path: &Path, source: &Source, there: &str) -> Result<Published, RepositoryError> {
+    async fn move_on(&self, path: &Path, source: &Source, there: &str) -> Result<Round, RepositoryError> {
         let (branch_ref, commit) = (&self.branch.branch_ref, self.commit);
         let output =
             self.branch.set(source, PUBLISH, &format!("update {branch_ref} {commit} {there}\n")).await?;
         if output.code != Some(0) {
-            let reason = format!("{} could not be set: {}", self.attempt.branch(), output.complaint());
-            return Ok(self.by_hand(path, reason));
+            return Ok(self.refused(path, "set", &output));
         }
-        let Some(held) = self.branch.holder(source).await? else { return Ok(Published::Done) };
+        let Some(held) = self.branch.holder(source).await? else { return Ok(Round::Over(Published::Done)) };
         // The operator went there between the look and the step: what is checked out stays as it was.
         self.branch.set(source, WITHDRAW, &format!("update {branch_ref} {there} {commit}\n")).await?;
-        Ok(self.held(path, &held))
+        Ok(Round::Over(self.held(path, &held)))
+    }
+
+    /// What becomes of a step that git did not take.
+    fn refused(&self, path: &Path, what: &str, output: &Output) -> Round {
+        let reason = format!("{} could not be {what}: {}", self.attempt.branch(), output.complaint());
+        // Of a lock, which it names: git has waited for it already.
+        let is_locked = output.stderr.contains("File exists");
+        if is_locked { Round::Over(self.by_hand(path, reason)) } else { Round::Again(reason) }
     }
 
     async fn fetch_objects(&self, source: &Source) -> Result<(), RepositoryError> {

@@ -599,6 +599,57 @@ async fn g1_publishing_that_is_dropped_while_git_holds_the_branch_leaves_no_lock
     assert!(!lock.exists());
 }
 
+/// G-1: whoever recorded a FAIL may be late to take its branch away, between any two steps of the next attempt's gate.
+#[tokio::test]
+async fn g1_a_branch_that_a_late_gate_takes_away_meanwhile_is_made_again() {
+    // Before the look at what is there, and between that and the step.
+    for (call, time) in [("for-each-ref", 1), ("update-ref", 2)] {
+        let world = World::new();
+        let (repository, first, commit) = make(&world).await;
+        repository.publish(&first, &commit, &[]).await.unwrap();
+        let (second, second_commit) = again(&repository, &first, "wo-1-2", "and more").await;
+        let calls = world.dir.path().join("calls");
+        let script = format!(
+            "case \"$*\" in *{operator}*{call}*)\n  echo >>{calls}\n  \
+             if [ $(wc -l <{calls}) = {time} ]; then\n    \
+             {git} --git-dir={operator}/.git update-ref -d refs/heads/azolla/obj-1 </dev/null\n  fi\nesac\n\
+             exec {git} \"$@\"\n",
+            operator = world.repo.display(),
+            calls = calls.display(),
+            git = world.git.display()
+        );
+        let raced = with_git(&world, &script);
+        assert_eq!(raced.publish(&second, &second_commit, &[]).await.unwrap(), Published::Done, "{call}");
+        assert_eq!(world.run(&["rev-parse", "refs/heads/azolla/obj-1"]), second_commit);
+        assert!(fs::read_to_string(calls).unwrap().len() >= time, "{call}: nobody was late");
+    }
+}
+
+/// G-1: what git fails with is tried again a few times, but for a lock, for which git itself has waited.
+#[tokio::test]
+async fn g1_a_branch_that_cannot_be_set_is_left_to_the_operator_and_a_lock_is_named() {
+    let world = World::new();
+    let (_, attempt, commit) = make(&world).await;
+    let calls = world.dir.path().join("calls");
+    for (complaint, times) in [
+        ("cannot lock ref 'x': is at a but expected b", 3),
+        ("cannot lock ref 'x': Unable to create '/y/x.lock': File exists.", 1),
+    ] {
+        let script = format!(
+            "case \"$*\" in *{operator}*update-ref*) echo >>{calls}; echo \"fatal: {complaint}\" >&2; exit 128 ;; esac\n\
+             exec {git} \"$@\"\n",
+            operator = world.repo.display(),
+            calls = calls.display(),
+            git = world.git.display()
+        );
+        fs::write(&calls, "").unwrap();
+        let published = with_git(&world, &script).publish(&attempt, &commit, &[]).await.unwrap();
+        let Published::ByHand { reason, .. } = published else { panic!("{published:?}") };
+        assert_eq!(reason, format!("azolla/obj-1 could not be made: {complaint}"));
+        assert_eq!(fs::read_to_string(&calls).unwrap().len(), times, "{complaint}");
+    }
+}
+
 #[tokio::test]
 async fn g1_an_attempt_of_another_objective_is_not_replaced() {
     let world = World::new();

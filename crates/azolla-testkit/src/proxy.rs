@@ -1,4 +1,5 @@
-//! A loopback TCP proxy in front of PostgreSQL that loses answers, requests and whole connections on order.
+//! A loopback TCP proxy in front of PostgreSQL that loses answers, requests and whole connections on order, and has
+//! the server refuse a statement.
 //!
 //! It reads the framing of the wire protocol, so that a fault hits a chosen statement and not a chosen byte
 //! (C-9: the outcome of a commit is unknown when the connection is cut).
@@ -88,23 +89,29 @@ impl Proxy {
     /// Loses the answer to the next COMMIT: the server gets it and answers, then both connections are cut
     /// and the client has nothing. Once; connections made afterwards work.
     pub fn cut_after_commit(&self) {
-        self.arm(Cut { statement: Statement::Commit, request_arrives: true });
+        self.arm(Statement::Commit, Fault::LoseAnswer);
     }
 
     /// Loses the next COMMIT itself: both connections are cut and the server never sees it. Once.
     pub fn cut_before_commit(&self) {
-        self.arm(Cut { statement: Statement::Commit, request_arrives: false });
+        self.arm(Statement::Commit, Fault::LoseRequest);
     }
 
     /// Loses the answer to the next statement whose text contains `part`: for a statement that commits by
     /// itself. Once.
     pub fn cut_after(&self, part: &str) {
-        self.arm(Cut { statement: Statement::Containing(part.to_owned()), request_arrives: true });
+        self.arm(Statement::Containing(part.to_owned()), Fault::LoseAnswer);
     }
 
     /// Loses the next statement whose text contains `part`. Once.
     pub fn cut_before(&self, part: &str) {
-        self.arm(Cut { statement: Statement::Containing(part.to_owned()), request_arrives: false });
+        self.arm(Statement::Containing(part.to_owned()), Fault::LoseRequest);
+    }
+
+    /// Has the server answer the next statement that is sent as text and contains `part` with an ERROR, before it
+    /// does anything, as it does to one that is cancelled or gets no memory. The session goes on. Once.
+    pub fn refuse(&self, part: &str) {
+        self.arm(Statement::SentAsText(part.to_owned()), Fault::Refuse);
     }
 
     /// Delivers nothing more in either direction, on old and new connections, and keeps them open: a
@@ -113,7 +120,7 @@ impl Proxy {
         self.shared.black_hole.send_replace(true);
     }
 
-    /// Ends the black hole, with what was held back delivered, and disarms a cut that has not happened.
+    /// Ends the black hole, with what was held back delivered, and disarms a fault that has not happened.
     pub fn restore(&self) {
         self.lock_armed().take();
         self.shared.black_hole.send_replace(false);
@@ -142,11 +149,11 @@ impl Proxy {
         self.shared.cuts.load(Ordering::SeqCst)
     }
 
-    fn arm(&self, cut: Cut) {
-        *self.lock_armed() = Some(cut);
+    fn arm(&self, statement: Statement, fault: Fault) {
+        *self.lock_armed() = Some((statement, fault));
     }
 
-    fn lock_armed(&self) -> MutexGuard<'_, Option<Cut>> {
+    fn lock_armed(&self) -> MutexGuard<'_, Option<(Statement, Fault)>> {
         lock(&self.shared.armed)
     }
 }
@@ -160,7 +167,7 @@ impl Drop for Proxy {
 #[derive(Debug, Default)]
 struct Shared {
     black_hole: watch::Sender<bool>,
-    armed: Mutex<Option<Cut>>,
+    armed: Mutex<Option<(Statement, Fault)>>,
     round_trips: AtomicU64,
     delay_ms: AtomicU64,
     cuts: AtomicU64,
@@ -168,9 +175,9 @@ struct Shared {
 }
 
 impl Shared {
-    /// Takes the armed cut if `statement` is the one it waits for.
-    fn cut_at(&self, statement: &str) -> Option<Cut> {
-        lock(&self.armed).take_if(|cut| cut.statement.is(statement))
+    /// Takes the armed fault if `text`, which a message of this kind runs, is the statement that it waits for.
+    fn fault_at(&self, kind: u8, text: &str) -> Option<Fault> {
+        lock(&self.armed).take_if(|(statement, _)| statement.is(kind, text)).map(|(_, fault)| fault)
     }
 
     async fn wait_as_a_network_would(&self) {
@@ -186,23 +193,27 @@ impl Shared {
     }
 }
 
-#[derive(Debug)]
-struct Cut {
-    statement: Statement,
-    request_arrives: bool,
+/// What happens to a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    LoseAnswer,
+    LoseRequest,
+    Refuse,
 }
 
 #[derive(Debug)]
 enum Statement {
     Commit,
     Containing(String),
+    SentAsText(String),
 }
 
 impl Statement {
-    fn is(&self, text: &str) -> bool {
+    fn is(&self, kind: u8, text: &str) -> bool {
         match self {
             Self::Commit => commits(text),
             Self::Containing(part) => text.contains(part.as_str()),
+            Self::SentAsText(part) => kind == QUERY && text.contains(part.as_str()),
         }
     }
 }
@@ -304,16 +315,19 @@ impl Link<'_> {
         while let Some(messages) = reader.0.more(&mut from).await? {
             self.shared.until_delivering().await;
             let mut delivered = Vec::new();
-            for message in messages {
+            for mut message in messages {
                 let statement = message.statement(&mut prepared);
                 self.count_round_trip(statement.as_deref());
-                let cut = statement.and_then(|statement| self.shared.cut_at(&statement));
-                if let Some(Cut { request_arrives: false, .. }) = cut {
+                let fault = statement.and_then(|text| self.shared.fault_at(message.kind, &text));
+                if fault == Some(Fault::LoseRequest) {
                     to.write_all(&delivered).await?;
                     return Ok(End::Cut);
                 }
+                if fault == Some(Fault::Refuse) {
+                    message.spoil();
+                }
                 let mut progress = lock(&self.progress);
-                if cut.is_some() {
+                if fault == Some(Fault::LoseAnswer) {
                     // A Query and a Bind are answered by the ReadyForQuery of the group they are in.
                     progress.lost_group = Some(progress.groups_asked + 1);
                 }
@@ -406,6 +420,13 @@ impl Message {
                 prepared.get(&name).cloned()
             }
             _ => None,
+        }
+    }
+
+    /// Makes the text of a Query something that is no SQL.
+    fn spoil(&mut self) {
+        if let Some(first) = self.bytes.get_mut(5) {
+            *first = b'?';
         }
     }
 

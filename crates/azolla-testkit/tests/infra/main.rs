@@ -119,6 +119,22 @@ async fn a_prepared_commit_is_cut_when_it_runs() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_statement_is_refused_by_the_server_and_the_session_goes_on() -> anyhow::Result<()> {
+    let (_database, proxy, client) = proxied().await?;
+    for (refused, rows) in [("BEGIN", 1), ("COMMIT", 1)] {
+        proxy.refuse(refused);
+        for statement in ["BEGIN", "INSERT INTO t SELECT COUNT(*) FROM t", "COMMIT"] {
+            let answer = client.batch_execute(statement).await;
+            let code = answer.err().and_then(|error| error.code().map(|code| code.code().to_owned()));
+            assert_eq!(code.as_deref(), (statement == refused).then_some("42601"), "{refused}: {statement}");
+        }
+        client.batch_execute("ROLLBACK").await?;
+        assert_eq!((count(&client, "t").await?, proxy.cuts()), (rows, 0), "{refused}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_statement_that_commits_by_itself_is_cut_by_its_text() -> anyhow::Result<()> {
     let (database, proxy, client) = proxied().await?;
     proxy.cut_after("INSERT INTO t");

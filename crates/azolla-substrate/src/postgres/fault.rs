@@ -6,7 +6,7 @@ use tokio_postgres::{
     error::{DbError, Severity, SqlState},
 };
 
-use crate::error::SubstrateError;
+use crate::error::{BoxError, SubstrateError};
 
 /// What a failed flight of statements means for its transaction.
 pub(super) enum Failure {
@@ -16,20 +16,31 @@ pub(super) enum Failure {
     Missed(usize),
     /// The server gave up a transaction that can simply run again: nothing was written.
     Again(SubstrateError),
-    /// The connection went away: anything may have happened.
-    Cut(Error),
+    /// The connection went away, or gave no answer in time: anything may have happened.
+    Cut(BoxError),
+}
+
+impl From<Failure> for SubstrateError {
+    /// What is left where nobody can tell more: a step that has to hit something, or how to ask what became of it.
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(error) | Failure::Again(error) => error,
+            Failure::Missed(_) => Self::corrupt("a step missed that has nothing to hit"),
+            Failure::Cut(error) => Self::Unavailable(error),
+        }
+    }
 }
 
 /// Reads the error of the statement at `position`, which writes `artifact`.
 pub(super) fn failure(error: Error, artifact: &str, position: usize) -> Failure {
-    let Some(answer) = error.as_db_error() else { return Failure::Cut(error) };
+    let Some(answer) = error.as_db_error() else { return Failure::Cut(error.into()) };
     let code = answer.code();
     if code.code() == "AZ001" {
         return Failure::Missed(position);
     }
     if !matches!(answer.parsed_severity(), Some(Severity::Error)) {
         // The server ends the connection, perhaps after it committed.
-        return Failure::Cut(error);
+        return Failure::Cut(error.into());
     }
     if [&SqlState::T_R_DEADLOCK_DETECTED, &SqlState::T_R_SERIALIZATION_FAILURE].contains(&code) {
         return Failure::Again(SubstrateError::Unavailable(error.into()));

@@ -1,9 +1,10 @@
-//! A commit as one flight: every statement is sent before the first answer is awaited, so that a whole transaction
-//! is one round trip. The server itself stops at the first statement that fails or misses.
+//! A claim or a commit as one flight: every statement is sent before the first answer is awaited, so that a whole
+//! transaction is one round trip. The server itself stops at the first statement that fails or misses.
 
 use std::{future::poll_fn, pin::Pin, task::Poll, time::Duration};
 
 use deadpool_postgres::{Object, Pool};
+use futures_util::TryStreamExt;
 use tokio_postgres::{
     Error,
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
@@ -71,7 +72,7 @@ impl ToSql for Cell {
     to_sql_checked!();
 }
 
-/// Runs one statement outside a transaction of ours, and returns its rows.
+/// Runs one statement that reads, and returns its rows.
 pub(super) async fn query(connection: &Connection, statement: &Statement) -> Result<Vec<Row>, Error> {
     let client = connection.client();
     let prepared = client.prepare_cached(statement.sql).await?;
@@ -80,8 +81,8 @@ pub(super) async fn query(connection: &Connection, statement: &Statement) -> Res
     client.query(&prepared, &values).await?.iter().map(row).collect()
 }
 
-/// Runs `steps` as one transaction in one flight.
-pub(super) async fn fly(connection: &Connection, steps: &[Step]) -> Result<(), Failure> {
+/// Runs `steps` as one transaction in one flight, and returns the rows of the last of them.
+pub(super) async fn fly(connection: Connection, steps: &[Step]) -> Result<Vec<tokio_postgres::Row>, Failure> {
     let client = connection.client();
     let mut prepared = Vec::with_capacity(steps.len());
     for step in steps {
@@ -92,30 +93,43 @@ pub(super) async fn fly(connection: &Connection, steps: &[Step]) -> Result<(), F
     if client.is_closed() {
         return Err(Failure::Refused(SubstrateError::Unavailable("the connection had ended".into())));
     }
-    let mut answers: Vec<BoxAnswer<'_>> = Vec::with_capacity(steps.len() + 2);
-    answers.push(Box::pin(client.batch_execute(sql::BEGIN)));
+    let frame = |text| async move { client.batch_execute(text).await.map(|()| Vec::new()) };
+    let mut waiting: Vec<BoxAnswer<'_>> = Vec::with_capacity(steps.len() + 2);
+    waiting.push(Box::pin(frame(sql::BEGIN)));
     for (step, statement) in steps.iter().zip(&prepared) {
-        answers.push(Box::pin(async move {
-            client.execute_raw(statement, step.statement.values.iter()).await.map(drop)
+        waiting.push(Box::pin(async move {
+            client.query_raw(statement, step.statement.values.iter()).await?.try_collect().await
         }));
     }
-    answers.push(Box::pin(client.batch_execute(sql::COMMIT)));
+    waiting.push(Box::pin(frame(sql::COMMIT)));
 
-    let mut results = in_order(answers).await.into_iter();
-    let mut answer = || results.next().expect("every message of the flight has an answer");
-    answer().map_err(Failure::Cut)?;
-    for (position, step) in steps.iter().enumerate() {
-        // The first error is the reason; later statements only report that the transaction is over.
-        answer().map_err(|error| failure(error, step.artifact, position))?;
+    let mut answers = in_order(waiting).await.into_iter();
+    let mut answer = || answers.next().expect("every message of the flight has an answer");
+    let begun = answer();
+    let done: Vec<_> = steps.iter().map(|_| answer()).collect();
+    let committed = answer();
+    if committed.is_ok() {
+        // The transaction is over, if only by a rollback. A COMMIT that failed may have left it open, and whoever got
+        // the connection next would be refused.
+        connection.keep();
     }
-    answer().map_err(|error| failure(error, "journal", steps.len()))
+    // The first error is the reason; later statements only report that there is no transaction. Without BEGIN the
+    // server refused to write.
+    begun.map_err(|error| failure(error, "journal", 0))?;
+    let mut rows = Vec::new();
+    for (position, (step, answer)) in steps.iter().zip(done).enumerate() {
+        rows = answer.map_err(|error| failure(error, step.artifact, position))?;
+    }
+    committed.map_err(|error| failure(error, "journal", steps.len()))?;
+    Ok(rows)
 }
 
-type BoxAnswer<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
+type Answer = Result<Vec<tokio_postgres::Row>, Error>;
+type BoxAnswer<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 /// Polls every future in order, so that their messages leave in order, until all have ended.
-async fn in_order(mut waiting: Vec<BoxAnswer<'_>>) -> Vec<Result<(), Error>> {
-    let mut results: Vec<Option<Result<(), Error>>> = waiting.iter().map(|_| None).collect();
+async fn in_order(mut waiting: Vec<BoxAnswer<'_>>) -> Vec<Answer> {
+    let mut results: Vec<Option<Answer>> = waiting.iter().map(|_| None).collect();
     poll_fn(|context| {
         for (future, result) in waiting.iter_mut().zip(&mut results) {
             if result.is_none()

@@ -24,6 +24,7 @@ use tokio::{
     sync::{Notify, mpsc, watch},
     task::AbortHandle,
 };
+use tokio_postgres::error::SqlState;
 
 pub use read_only::PostgresReader;
 
@@ -31,7 +32,7 @@ use self::{
     address::{Address, read_address},
     fault::{Failure, fault},
     flight::{ANSWER_LIMIT, Connection, fly, query, row},
-    open::{Use, make_pool, open_schema},
+    open::{make_pool, open_schema},
 };
 use crate::{
     claim::{ClaimOutcome, Fence, Grant, Release, RenewOutcome, expiry},
@@ -47,6 +48,8 @@ use crate::{
 
 /// How long opening may take, an upgrade with its backup included.
 const OPEN_LIMIT: Duration = Duration::from_secs(600);
+
+const LATE: &str = "PostgreSQL did not answer in time";
 
 /// How often a transaction that the server gave up (a deadlock) runs again.
 const TRIES_MAX: u32 = 5;
@@ -86,7 +89,7 @@ impl PostgresSubstrate {
         let address = read_address(address)?;
         let opened = tokio::time::timeout(OPEN_LIMIT, open_schema(&address, azolla_id, &opening, migrations));
         let identity = opened.await.map_err(|_| late())??;
-        Self::with_pool(address, identity, migrations, Use::Writing)
+        Self::with_pool(address, identity, migrations)
     }
 
     /// Makes the pool of a schema that has been looked at.
@@ -94,9 +97,8 @@ impl PostgresSubstrate {
         address: Address,
         identity: Identity,
         migrations: &[Migration],
-        used: Use,
     ) -> Result<Self, SubstrateError> {
-        let pool = make_pool(&address, &identity.azolla_id, migrations.len(), used)?;
+        let pool = make_pool(&address, &identity.azolla_id, migrations.len())?;
         let committed = Arc::new(Notify::new());
         let notifier = wake::notify_others(address.clone(), identity.azolla_id.clone(), committed.clone());
         Ok(Self {
@@ -123,14 +125,40 @@ impl PostgresSubstrate {
         placed.collect()
     }
 
-    /// Runs one statement in a transaction of its own.
+    /// Runs one statement that reads. The server refuses any other.
     async fn ask(&self, statement: &Statement) -> Result<Vec<Row>, SubstrateError> {
         let connection = Connection::take(&self.pool).await?;
         let answer = within_limit(query(&connection, statement)).await?;
-        if answer.as_ref().map_or_else(|error| error.as_db_error().is_some(), |_| true) {
+        let is_good = answer.as_ref().map_or_else(
+            // One that is in a failed transaction would refuse everything from here on.
+            |error| error.as_db_error().is_some_and(|e| *e.code() != SqlState::IN_FAILED_SQL_TRANSACTION),
+            |_| true,
+        );
+        if is_good {
             connection.keep();
         }
         answer.map_err(fault)
+    }
+
+    /// Runs steps as one transaction, and returns the rows of the last of them.
+    async fn transact(&self, steps: &[Step]) -> Result<Vec<tokio_postgres::Row>, Failure> {
+        let mut tries = 1;
+        loop {
+            let connection = Connection::take(&self.pool).await.map_err(Failure::Refused)?;
+            match tokio::time::timeout(ANSWER_LIMIT, fly(connection, steps)).await {
+                Ok(Err(Failure::Again(_))) if tries < TRIES_MAX => tries += 1,
+                Ok(answer) => return answer,
+                Err(_) => return Err(Failure::Cut(LATE.into())),
+            }
+        }
+    }
+
+    /// Runs one statement that changes a claim, and returns its rows. If the answer is lost, that is an error: the claim
+    /// may have changed, but nobody was told so (R5).
+    async fn change_claim(&self, statement: Statement) -> Result<Vec<Row>, SubstrateError> {
+        let step = Step { statement, expect: Expect::Any, artifact: "claim_record" };
+        let rows = self.transact(&[step]).await?;
+        rows.iter().map(row).collect::<Result<_, _>>().map_err(fault)
     }
 
     /// Applies steps as one transaction. `commit_id` is how a lost answer is resolved; without one it is an error.
@@ -140,31 +168,14 @@ impl PostgresSubstrate {
         fence: Option<&Fence>,
         commit_id: Option<&CommitId>,
     ) -> Result<CommitOutcome, SubstrateError> {
-        let mut tries = 1;
-        loop {
-            let connection = Connection::take(&self.pool).await?;
-            let cut: BoxError = match within_limit(fly(&connection, steps)).await {
-                Err(late) => late.into(),
-                Ok(Err(Failure::Cut(error))) => error.into(),
-                Ok(answer) => {
-                    // The server has answered all of it, so the connection is as good as new.
-                    connection.keep();
-                    match answer {
-                        Ok(()) => {
-                            self.signal();
-                            return Ok(CommitOutcome::Done);
-                        }
-                        Err(Failure::Missed(position)) => return missed(&steps[position], fence),
-                        Err(Failure::Again(_)) if tries < TRIES_MAX => {
-                            tries += 1;
-                            continue;
-                        }
-                        Err(Failure::Refused(error) | Failure::Again(error)) => return Err(error),
-                        Err(Failure::Cut(error)) => error.into(),
-                    }
-                }
-            };
-            return self.resolve(commit_id, cut).await;
+        match self.transact(steps).await {
+            Ok(_) => {
+                self.signal();
+                Ok(CommitOutcome::Done)
+            }
+            Err(Failure::Missed(position)) => missed(&steps[position], fence),
+            Err(Failure::Cut(cut)) => self.resolve(commit_id, cut).await,
+            Err(failure) => Err(failure.into()),
         }
     }
 
@@ -299,7 +310,7 @@ impl Substrate for PostgresSubstrate {
                 resource.resource_id.as_str().into(),
                 actor.as_str().into(),
             ];
-            let rows = self.ask(&Statement::new(text, values)).await?;
+            let rows = self.change_claim(Statement::new(text, values)).await?;
             let Some(row) = rows.first() else { return Ok(ClaimOutcome::Held) };
             let claim_version = row.number(0)?;
             let fence = Fence { resource: resource.clone(), owner_id: owner.clone(), claim_version };
@@ -319,7 +330,7 @@ impl Substrate for PostgresSubstrate {
         lease: LeaseLength,
     ) -> BoxFuture<'a, Result<RenewOutcome, SubstrateError>> {
         Box::pin(async move {
-            let rows = self.ask(&fence.renewal(lease)).await?;
+            let rows = self.change_claim(fence.renewal(lease)).await?;
             rows.first().map_or(Ok(RenewOutcome::Lost), |row| row.parsed(0).map(RenewOutcome::Renewed))
         })
     }
@@ -336,7 +347,7 @@ impl Substrate for PostgresSubstrate {
     }
 
     fn expire_claim<'a>(&'a self, seen: &'a ClaimRecord) -> BoxFuture<'a, Result<(), SubstrateError>> {
-        Box::pin(async move { self.ask(&expiry(seen)).await.map(drop) })
+        Box::pin(async move { self.change_claim(expiry(seen)).await.map(drop) })
     }
 
     fn commit(&self, commit: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
@@ -417,8 +428,7 @@ async fn load_all(
         done.map_err(|error| {
             let error = match fault::failure(error, step.artifact, position) {
                 Failure::Missed(_) => crate::archive::not_empty(),
-                Failure::Refused(error) | Failure::Again(error) => error,
-                Failure::Cut(error) => SubstrateError::Unavailable(error.into()),
+                failure => failure.into(),
             };
             LoadError { step: Some(position), error }
         })?;
@@ -461,7 +471,7 @@ async fn within_limit<T>(operation: impl Future<Output = T>) -> Result<T, Substr
 }
 
 fn late() -> SubstrateError {
-    SubstrateError::Unavailable("PostgreSQL did not answer in time".into())
+    SubstrateError::Unavailable(LATE.into())
 }
 
 #[cfg(test)]

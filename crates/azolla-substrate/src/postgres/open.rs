@@ -74,26 +74,14 @@ pub(super) async fn connect(address: &Address) -> Result<Client, SubstrateError>
     Ok(client)
 }
 
-/// What the connections of a pool are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    /// Everything.
-    Writing,
-    /// Reading alone: the server refuses the rest.
-    Reading,
-}
-
 /// The pool of connections into one azolla's schema.
 pub(super) fn make_pool(
     address: &Address,
     azolla_id: &AzollaId,
     version: usize,
-    used: Use,
 ) -> Result<Pool, SubstrateError> {
-    let mut session = format!("{}; {}", sql::session(azolla_id), sql::enter(azolla_id, version));
-    if used == Use::Reading {
-        session = format!("{}; {session}", sql::READ_ONLY);
-    }
+    let session =
+        format!("{}; {}; {}", sql::READ_ONLY, sql::session(azolla_id), sql::enter(azolla_id, version));
     let start = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
         let session = session.clone();
         Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })

@@ -1,15 +1,10 @@
 //! A schema opened for reading alone: what answers other azollas (M-4). The server itself refuses to write on its
-//! connections, and nothing is migrated or made.
+//! connections, where no transaction ever begins that says it will, and nothing is migrated or made.
 
 use azolla_protocol::{JournalEntry, Timestamp};
 use tokio::sync::{mpsc, watch};
 
-use super::{
-    OPEN_LIMIT, PostgresSubstrate,
-    address::read_address,
-    late,
-    open::{Use, check_readable},
-};
+use super::{OPEN_LIMIT, PostgresSubstrate, address::read_address, late, open::check_readable};
 use crate::{
     error::SubstrateError,
     migration::MIGRATIONS,
@@ -27,7 +22,7 @@ impl PostgresReader {
         let address = read_address(address)?;
         let checked = tokio::time::timeout(OPEN_LIMIT, check_readable(&address, identity, MIGRATIONS));
         checked.await.map_err(|_| late())??;
-        PostgresSubstrate::with_pool(address, identity.clone(), MIGRATIONS, Use::Reading).map(Self)
+        PostgresSubstrate::with_pool(address, identity.clone(), MIGRATIONS).map(Self)
     }
 }
 

@@ -4,7 +4,8 @@ use azolla_protocol::AzollaId;
 
 use crate::statement::Expect;
 
-pub(super) const BEGIN: &str = "BEGIN";
+/// The only way into a transaction that writes.
+pub(super) const BEGIN: &str = "BEGIN READ WRITE";
 pub(super) const COMMIT: &str = "COMMIT";
 pub(super) const ROLLBACK: &str = "ROLLBACK";
 pub(super) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
@@ -29,7 +30,8 @@ pub(super) fn session(azolla_id: &AzollaId) -> String {
     )
 }
 
-/// What a connection says that only reads: no transaction of it can write.
+/// What a pooled connection says too: no transaction of it writes but one that began by `BEGIN`. A flight whose BEGIN
+/// failed would otherwise be as many transactions as it has statements (R1).
 pub(super) const READ_ONLY: &str = "SET default_transaction_read_only TO on";
 
 /// How long a statement waits for a lock of somebody else.

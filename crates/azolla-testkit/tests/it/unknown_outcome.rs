@@ -1,15 +1,16 @@
-//! C-9 and R6: a connection that is cut around COMMIT, on a proxy between the program and a real server.
+//! C-9 and R6: a connection that is cut around COMMIT, and a BEGIN or COMMIT that the server refuses, on a proxy between
+//! the program and a real server.
 
 use std::time::Duration;
 
-use azolla_protocol::{Actor, AzollaType, WorkOrderId};
+use azolla_protocol::{Actor, AzollaType, ResourceRef, WorkOrderId};
 use azolla_substrate::{
-    Commit, CommitOutcome, Fence, Opening, PostgresSubstrate, Substrate, SubstrateError, SubstrateRead,
-    Write, verify,
+    ClaimOutcome, Commit, CommitOutcome, Fence, Opening, PostgresSubstrate, Substrate, SubstrateError,
+    SubstrateRead, Write, verify,
 };
 use azolla_testkit::{
     Backend, PatchCycle, TestStore,
-    cycle::{output_bundle, valid},
+    cycle::{lease, output_bundle, valid},
     proxy::{Proxy, Upstream},
     store::{Place, azolla_id, identity},
 };
@@ -35,6 +36,12 @@ async fn execute(cut: &Cut, cycle: &PatchCycle<'_>, fence: Fence) -> Result<Comm
     let bundle = valid(output_bundle(&id, &cycle.objective_id, cut.world.now().await));
     let commit = Commit::new(cut.world.ids.commit_id(), Actor::Runner).with(Write::Execute(bundle));
     cut.through.commit(commit.fenced(fence)).await
+}
+
+/// Asks for a claim, each time as another owner.
+async fn acquire(cut: &Cut, resource: &ResourceRef) -> Result<ClaimOutcome, SubstrateError> {
+    let owner = cut.world.ids.owner_id();
+    cut.through.acquire_claim(resource, &owner, lease(), Actor::Runner).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,13 +109,88 @@ async fn r5_a_renewal_whose_answer_is_lost_is_an_error() {
     let cut = cut().await;
     let cycle = PatchCycle::todo(&cut.world).await;
     let fence = cut.world.granted(&(&cycle.scheduled().await).into()).await.fence;
-    cut.proxy.cut_after("SET lease_expires_at = azolla_plus");
-    let renewal = cut.through.renew_claim(&fence, azolla_testkit::cycle::lease()).await;
+    cut.proxy.cut_after_commit();
+    let renewal = cut.through.renew_claim(&fence, lease()).await;
     assert!(matches!(renewal, Err(SubstrateError::Unavailable(_))), "{renewal:?}");
-    assert_eq!(cut.proxy.lost_answers().len(), 1);
+    assert_eq!(cut.proxy.lost_answers(), ["COMMIT"]);
     // The pool heals by itself: the next question is answered.
     let store: &dyn SubstrateRead = &cut.through;
     assert!(store.claim(&fence.resource).await.unwrap().is_some());
+}
+
+/// C-1, R5: nobody is told of the claim, so it holds until its lease ends, and then for somebody else.
+#[tokio::test(flavor = "multi_thread")]
+async fn c1_r5_an_acquire_whose_answer_is_lost_is_an_error() {
+    let cut = cut().await;
+    let resource = (&PatchCycle::todo(&cut.world).await.scheduled().await).into();
+    cut.proxy.cut_after_commit();
+    let claim = acquire(&cut, &resource).await;
+    assert!(matches!(claim, Err(SubstrateError::Unavailable(_))), "{claim:?}");
+    assert_eq!(cut.proxy.lost_answers(), ["COMMIT"]);
+    assert_eq!(acquire(&cut, &resource).await.unwrap(), ClaimOutcome::Held);
+    cut.world.advance(60_000).await;
+    assert_eq!(cut.world.granted(&resource).await.fence.claim_version, 2);
+}
+
+/// R1, C-4, C-5: without its BEGIN a flight is no transaction, and every statement of it would stand for itself. The
+/// fence of a stale owner would miss alone, and the rest would land.
+#[tokio::test(flavor = "multi_thread")]
+async fn c4_r1_a_stale_owner_whose_begin_is_refused_writes_nothing() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    let work_order_id = cycle.scheduled().await;
+    let stale = cut.world.granted(&(&work_order_id).into()).await.fence;
+    cut.world.advance(60_000).await;
+    let next = cut.world.granted(&(&work_order_id).into()).await.fence;
+    let before = cut.world.read().journal_of(work_order_id.as_str()).await.unwrap();
+
+    cut.proxy.refuse("BEGIN");
+    let outcome = execute(&cut, &cycle, stale).await;
+    assert!(matches!(outcome, Err(SubstrateError::Unavailable(_))), "{outcome:?}");
+    assert_eq!(cut.world.read().output_of(&work_order_id).await.unwrap(), None);
+    assert_eq!(cut.world.read().journal_of(work_order_id.as_str()).await.unwrap(), before);
+    assert_eq!(execute(&cut, &cycle, next).await.unwrap(), CommitOutcome::Done);
+    assert_eq!(verify(cut.world.read()).await.unwrap(), []);
+}
+
+/// C-5, P18: the transaction of a COMMIT that the server refused is still open on its connection, which answers
+/// nothing any more.
+#[tokio::test(flavor = "multi_thread")]
+async fn c5_p18_after_a_commit_that_was_refused_the_store_goes_on() {
+    let cut = cut().await;
+    let cycle = PatchCycle::todo(&cut.world).await;
+    let work_order_id = cycle.scheduled().await;
+    let fence = cut.world.granted(&(&work_order_id).into()).await.fence;
+    cut.proxy.refuse("COMMIT");
+    let outcome = execute(&cut, &cycle, fence.clone()).await;
+    assert!(matches!(outcome, Err(SubstrateError::Unavailable(_))), "{outcome:?}");
+    let store: &dyn SubstrateRead = &cut.through;
+    assert_eq!(store.output_of(&work_order_id).await.unwrap(), None);
+    assert_eq!(execute(&cut, &cycle, fence).await.unwrap(), CommitOutcome::Done);
+    assert_eq!(verify(cut.world.read()).await.unwrap(), []);
+}
+
+/// C-1, C-3: a claim is a transaction like any other.
+#[tokio::test(flavor = "multi_thread")]
+async fn c1_c3_a_claim_whose_transaction_is_refused_is_as_it_was() {
+    let cut = cut().await;
+    let resource = (&PatchCycle::todo(&cut.world).await.scheduled().await).into();
+    for refused in ["BEGIN", "COMMIT"] {
+        cut.proxy.refuse(refused);
+        let claim = acquire(&cut, &resource).await;
+        assert!(matches!(claim, Err(SubstrateError::Unavailable(_))), "{refused}: {claim:?}");
+        let store: &dyn SubstrateRead = &cut.through;
+        assert_eq!(store.claim(&resource).await.unwrap(), None, "{refused}");
+    }
+    let ClaimOutcome::Granted(grant) = acquire(&cut, &resource).await.unwrap() else { panic!("held") };
+    let granted = cut.world.read().claim(&resource).await.unwrap();
+    for refused in ["BEGIN", "COMMIT"] {
+        cut.proxy.refuse(refused);
+        let renewal = cut.through.renew_claim(&grant.fence, lease()).await;
+        assert!(matches!(renewal, Err(SubstrateError::Unavailable(_))), "{refused}: {renewal:?}");
+        let store: &dyn SubstrateRead = &cut.through;
+        assert_eq!(store.claim(&resource).await.unwrap(), granted, "{refused}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,11 +204,8 @@ async fn c4_a_commit_takes_one_round_trip_and_a_claim_another() {
     for _ in 0..4 {
         let work_order_id = cycle.scheduled().await;
         let before = cut.proxy.round_trips();
-        let owner = cut.world.ids.owner_id();
         let resource = (&work_order_id).into();
-        let outcome =
-            cut.through.acquire_claim(&resource, &owner, azolla_testkit::cycle::lease(), Actor::Runner);
-        let azolla_substrate::ClaimOutcome::Granted(grant) = outcome.await.unwrap() else { panic!("held") };
+        let ClaimOutcome::Granted(grant) = acquire(&cut, &resource).await.unwrap() else { panic!("held") };
         let claimed = cut.proxy.round_trips();
         assert_eq!(execute(&cut, &cycle, grant.fence).await.unwrap(), CommitOutcome::Done);
         least = (least.0.min(claimed - before), least.1.min(cut.proxy.round_trips() - claimed));

@@ -3,6 +3,8 @@
 
 use std::error::Error;
 
+use azolla_testkit::proxy::{Proxy, Upstream};
+
 use super::*;
 
 /// Longer than a busy machine takes, far shorter than for ever.
@@ -111,6 +113,67 @@ async fn c4_a_transaction_that_the_server_gives_up_runs_again_up_to_five_times()
             assert_eq!(strings(&client, TRIES).await, ["5"], "{code}, given up {times} times");
         }
     }
+}
+
+/// A store behind a proxy, with a table to write to.
+async fn behind_proxy() -> (TestDatabase, PostgresSubstrate, Client, Proxy) {
+    let (database, _direct, client) = fresh().await;
+    client.batch_execute(GIVE_UP).await.unwrap();
+    let proxy = Proxy::start(Upstream::of(database.url()).unwrap()).await.unwrap();
+    let store = open(&proxy.url(database.url()).unwrap(), MIGRATIONS).await.unwrap();
+    (database, store, client, proxy)
+}
+
+/// C-4, R1: the statements of a flight are on their way before BEGIN is answered. Without it each of them would be a
+/// transaction of its own.
+#[tokio::test]
+async fn c4_r1_a_flight_whose_begin_is_refused_writes_nothing() {
+    let (_database, store, client, proxy) = behind_proxy().await;
+    let steps = ["1", "2"].map(|_| step("INSERT INTO public.written VALUES (0)"));
+    proxy.refuse("BEGIN");
+    let outcome = store.apply(&steps, None, None).await;
+    assert!(matches!(outcome, Err(SubstrateError::Unavailable(_))), "{outcome:?}");
+    // What the server said of BEGIN, not what it said of the statements after it.
+    let cause = cause(&outcome.unwrap_err());
+    assert!(cause.starts_with("ERROR: syntax error"), "{cause}");
+    assert_eq!(strings(&client, WRITTEN).await, [] as [&str; 0]);
+    assert_eq!(store.apply(&steps, None, None).await.unwrap(), CommitOutcome::Done);
+    assert_eq!(strings(&client, WRITTEN).await, ["0", "0"]);
+}
+
+/// C-4: a statement that was meant for a transaction is refused outside one.
+#[tokio::test]
+async fn c4_a_write_outside_a_transaction_that_says_so_is_refused_by_the_server() {
+    let (_database, store, client) = fresh().await;
+    let lock = Statement::new(shared::LOCK_STREAM, []);
+    let locked = "SELECT stream_lock::text FROM azolla";
+    let before = strings(&client, locked).await;
+    let refused = store.rows(lock.clone()).await.unwrap_err();
+    assert!(refused.to_string().starts_with("the server is read-only"), "{refused}");
+    assert_eq!(strings(&client, locked).await, before);
+    // The statement itself is fine.
+    let step = Step { statement: lock, expect: Expect::Written(Miss::Changed), artifact: "azolla" };
+    assert_eq!(store.apply(&[step], None, None).await.unwrap(), CommitOutcome::Done);
+    assert_ne!(strings(&client, locked).await, before);
+}
+
+/// P18: a connection whose transaction is still open, and failed, answers nothing any more. It is not used again.
+#[tokio::test]
+async fn p18_a_connection_with_a_failed_transaction_is_given_up() {
+    let (_database, store, client, proxy) = behind_proxy().await;
+    let steps = [step("INSERT INTO public.written VALUES (0)")];
+    proxy.refuse("COMMIT");
+    let outcome = store.apply(&steps, None, None).await;
+    assert!(matches!(outcome, Err(SubstrateError::Unavailable(_))), "{outcome:?}");
+    store.ask(&Statement::new(sql::NOW, [])).await.unwrap();
+    assert_eq!(strings(&client, WRITTEN).await, [] as [&str; 0]);
+
+    // However it came to be one: it fails once at the most.
+    let connection = Connection::take(&store.pool).await.unwrap();
+    connection.client().batch_execute("BEGIN; SELECT 1 / 0").await.unwrap_err();
+    connection.keep();
+    store.ask(&Statement::new(sql::NOW, [])).await.unwrap_err();
+    store.ask(&Statement::new(sql::NOW, [])).await.unwrap();
 }
 
 /// C-9: the server is asked what became of an import, and only its word that there is nothing left lets one import again.

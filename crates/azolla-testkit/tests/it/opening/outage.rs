@@ -13,6 +13,7 @@ use azolla_testkit::{
     postgres::{PrivateCluster, fresh_database, fresh_database_in},
     store::{azolla_id, identity},
 };
+use tokio_postgres::NoTls;
 
 use super::refusal;
 use crate::seed::new_capture;
@@ -84,4 +85,29 @@ async fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
     assert_eq!(commit().await.unwrap(), CommitOutcome::Done);
     assert_eq!(read.pending_captures(1, 10).await.unwrap().len(), 2);
     assert_eq!(verify(read).await.unwrap(), []);
+}
+
+/// R9: what was the primary server comes back as a standby.
+#[tokio::test(flavor = "multi_thread")]
+async fn r9_a_server_that_has_become_a_standby_is_said_to_allow_no_writes() {
+    let cluster = PrivateCluster::start().unwrap();
+    let database = fresh_database_in(cluster.url()).await.unwrap();
+    let store = open(database.url()).await.unwrap();
+    let read: &dyn SubstrateRead = &*store;
+    let (ids, now) = (SequentialIds::default(), read.now().await.unwrap());
+    let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let data: String = client.query_one("SHOW data_directory", &[]).await.unwrap().get(0);
+    client.batch_execute(&format!("COPY (SELECT 1) TO '{data}/standby.signal'; CHECKPOINT")).await.unwrap();
+    cluster.stop_immediate().unwrap();
+    cluster.restart().unwrap();
+
+    let text = refusal(open(database.url()).await);
+    assert!(text.contains("database does not allow writes"), "{text}");
+    // The connection of before goes with the first question.
+    read.now().await.unwrap_err();
+    let write = Write::InsertCapture(valid(new_capture(&ids, "Rounding is off.", now)));
+    let error = store.commit(Commit::new(ids.commit_id(), Actor::Client).with(write)).await.unwrap_err();
+    let SubstrateError::Unavailable(cause) = &error else { panic!("{error:?}") };
+    assert!(format!("{cause:?}").contains("database does not allow writes"), "{cause:?}");
 }

@@ -1,7 +1,9 @@
 //! What the gate finds out before its verdict: the patch rebuilt, the base as it is now, the checks (PF-7).
 
 use azolla_exchange_membrane::gates::patch::{ChecksRefused, NOT_RUN, PatchEvidence, Rebuilt};
-use azolla_protocol::{CheckEvidence, CheckSubject, RunnerStatus};
+use azolla_protocol::{
+    CheckEvidence, CheckSubject, DOCUMENT_BYTES_MAX, GateEvidence, RunnerStatus, canonical,
+};
 use std::time::Duration;
 
 use super::Case;
@@ -104,3 +106,47 @@ async fn run_checks(
     }
     Ok((evidence, refused))
 }
+
+/// Cuts what the checks printed to what one document holds, beside all that is not cut: what is short is kept whole, and the rest
+/// share what is left, each with its end. A patch that passed is not lost for what its checks said.
+pub(super) fn fit(mut evidence: GateEvidence) -> GateEvidence {
+    let tails: Vec<String> =
+        evidence.checks.iter_mut().map(|check| std::mem::take(&mut check.output_tail)).collect();
+    let rest = canonical(&evidence).map_or(DOCUMENT_BYTES_MAX, |text| text.len());
+    let mut left = DOCUMENT_BYTES_MAX.saturating_sub(rest);
+    let mut by_size: Vec<_> = evidence.checks.iter_mut().zip(tails).collect();
+    by_size.sort_by_cached_key(|(_, tail)| tail.chars().map(written).sum::<usize>());
+    let mut checks_left = by_size.len();
+    for (check, tail) in by_size {
+        let (kept, bytes) = end_within(&tail, left / checks_left);
+        check.output_tail = kept.to_owned();
+        left -= bytes;
+        checks_left -= 1;
+    }
+    evidence
+}
+
+/// Returns the end of a text that a document has so many bytes for, and how many it takes.
+fn end_within(text: &str, bytes_max: usize) -> (&str, usize) {
+    let (mut start, mut bytes) = (text.len(), 0);
+    for (at, character) in text.char_indices().rev() {
+        if bytes + written(character) > bytes_max {
+            break;
+        }
+        bytes += written(character);
+        start = at;
+    }
+    (&text[start..], bytes)
+}
+
+/// The bytes of a character in JSON.
+fn written(character: char) -> usize {
+    match character {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..' ' => 6,
+        _ => character.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

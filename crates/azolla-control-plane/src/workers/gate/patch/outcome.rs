@@ -8,7 +8,10 @@ use azolla_protocol::{
 };
 use azolla_substrate::{Commit, ObjectiveMark, PauseKey, StoredObjective, SubstrateError, Write};
 
-use super::{Case, evidence::Evidence};
+use super::{
+    Case,
+    evidence::{Evidence, fit},
+};
 use crate::{
     context::{WorkerContext, WorkerError},
     operator::is_machine_made,
@@ -46,13 +49,14 @@ pub(super) async fn commit(
         })
         .with(Write::Pause { key: PauseKey::Workorder(work_order_id.clone()), pause });
     if let Some(Evidence { patch, base_now: Some(base_now) }) = evidence {
-        commit = commit.with(Write::RecordEvidence(Validated::new(GateEvidence {
+        let evidence = fit(GateEvidence {
             run_id: RunId::of(&work_order_id),
             work_order_id,
             base_commit_sha: Some(base_now.clone()),
             checks: patch.checks.clone(),
             created_at: now,
-        })?));
+        });
+        commit = commit.with(Write::RecordEvidence(Validated::new(evidence)?));
     }
     Ok(commit)
 }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use azolla_protocol::{
-    Actor, ContextSnapshot, DiazotrophType, FailureKind, ObjectiveId, ResourceRef, RunnerStatus, Timestamp,
-    Usage, Validated, Wait, Withheld, Workorder, WorkorderStatus,
+    Actor, ContextSnapshot, DiazotrophType, FailureKind, JsonObject, ObjectiveId, ResourceRef, RunnerStatus,
+    Timestamp, Usage, Validated, Wait, Withheld, Workorder, WorkorderStatus,
 };
 use azolla_substrate::{Commit, Release, StoredWorkorder, SubstrateError, Write};
 use tokio::time::timeout;
@@ -26,6 +26,7 @@ use crate::{
     flow::Flow,
     generation::{self, Asking, GRACE, Work, Worked, Yield},
     lease::{self, Claim, Held},
+    pause::patch::then_retry,
     repo::{Attempt, RepositoryError},
     snapshot::patch,
     spending::RunAccount,
@@ -177,10 +178,11 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
             ctx.ledger.hold(diazotroph.provider(), &wait);
             return wait_for(ctx, claim, &job.subject, &wait, Some(&usage)).await;
         }
-        Held::Done(Ok(Err(WorkerError::Repository(RepositoryError::Unusable { what, action })))) => Yield {
-            usage: used(),
-            ..Yield::failed(Some(FailureKind::Setup.as_str()), format!("{what}\n{action}"))
-        },
+        Held::Done(Ok(Err(WorkerError::Repository(RepositoryError::Unusable { what, action })))) => {
+            let action = then_retry(&action, &job.subject.workorder.objective_id);
+            let more = JsonObject::from_iter([("action".to_owned(), action.into())]);
+            Yield { usage: used(), more, ..Yield::failed(Some("REPOSITORY"), what) }
+        }
         Held::Done(Ok(Err(error))) => {
             give_back(ctx, claim, &job.subject, used().as_ref(), Release::Failed).await?;
             return Ok(back_off(ctx, claim, &job.subject.workorder.objective_id, &error));

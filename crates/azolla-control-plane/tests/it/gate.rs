@@ -9,8 +9,8 @@ use azolla_control_plane::{
     verify::branches,
 };
 use azolla_protocol::{
-    BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus, OutputBundle,
-    PauseReason, PauseState, ResourceRef, RunId, RunRecord, lifecycle::has_open_blocker,
+    AnswerForm, BlockerKind, FailureKind, GateResult, GenerationOutcome, ObjectiveId, ObjectiveStatus,
+    OutputBundle, PauseReason, PauseState, ResourceRef, RunId, RunRecord, lifecycle::has_open_blocker,
 };
 use azolla_testkit::{
     Answer, Backend, MemoryRepository, ScriptedDiazotroph, World,
@@ -66,6 +66,23 @@ async fn pf7_pf8_a_pass_is_done_and_waits_for_the_operator() {
     );
     // W-5: one workorder, one run record.
     assert_eq!(world.gate().await, Tick::Idle);
+}
+
+/// PF-8: a repository that turned unusable while the runner worked has its own action, not that of a worker to set up.
+#[tokio::test]
+async fn pf8_a_repository_that_the_runner_cannot_use_is_a_fail_with_its_action() {
+    let world = World::new(Backend::Sqlite).await;
+    // There are no files in memory.
+    world.diazotroph().answer_in(AnswerForm::Files);
+    let id = world.executed().await;
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let run = run(&world, &id, 1).await;
+    assert_eq!(run.gate_reason, "GENERATION_FAILED: there are no files in memory");
+    let objective = world.objective(&id).await.objective;
+    assert_eq!(objective.status, ObjectiveStatus::Blocked, "another attempt would fail alike");
+    assert_eq!(objective.blocked_on[0].kind, BlockerKind::EnvironmentAccess);
+    let action = format!("Use git; then: azolla objective retry {id}");
+    assert_eq!(pause(&world).await.prioritized_actions, [action]);
 }
 
 /// G-2: a branch that cannot be moved does not undo the PASS; the pause_state says so.

@@ -94,6 +94,11 @@ fn completed(bundle: &OutputBundle, objective_id: &ObjectiveId) -> Result<(), Fa
             "SETUP" => {
                 blocked(Some(format!("Set up the worker, then run: azolla objective retry {objective_id}")))
             }
+            // The repository cannot be used as it is; what helps came with that, from the runner (PF-8).
+            "REPOSITORY" => {
+                let action = text(bundle, "action");
+                blocked((!action.is_empty()).then(|| action.to_owned()))
+            }
             // Every call was answered by a fault until the retries were used up (B-4, O-1).
             "RETRIES" => blocked(Some(format!(
                 "See whether the worker answers again: azolla doctor --probe && azolla objective retry {objective_id}"

@@ -178,6 +178,15 @@ fn pf8_a_prompt_too_large_for_the_model_waits_for_the_operator() {
 }
 
 #[test]
+fn pf8_a_repository_that_cannot_be_used_waits_for_its_action() {
+    let mut case = Case::ended(RunnerStatus::GenerationFailed, Some("REPOSITORY"));
+    assert_eq!(case.blocked().1, None, "none is known");
+    case.set("action", "Make room; then: azolla objective retry obj-a".into());
+    let reason = "GENERATION_FAILED: One line changed.".to_owned();
+    assert_eq!(case.blocked(), (reason, Some("Make room; then: azolla objective retry obj-a".to_owned())));
+}
+
+#[test]
 fn w7_a_poisoned_workorder_waits_for_the_operator() {
     let reason = "GENERATION_FAILED: One line changed.".to_owned();
     assert_eq!(Case::ended(RunnerStatus::GenerationFailed, Some("POISON")).blocked(), (reason, None));
@@ -185,7 +194,7 @@ fn w7_a_poisoned_workorder_waits_for_the_operator() {
 
 #[test]
 fn pf8_the_kind_of_failure_counts_in_a_failed_generation_alone() {
-    for failure in ["SETUP", "POISON", "PROMPT_TOO_LARGE"] {
+    for failure in ["SETUP", "REPOSITORY", "POISON", "PROMPT_TOO_LARGE"] {
         for status in [RunnerStatus::PatchApplyFailed, RunnerStatus::BudgetExhausted] {
             Case::ended(status, Some(failure)).retried();
         }

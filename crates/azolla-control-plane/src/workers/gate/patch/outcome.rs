@@ -119,7 +119,7 @@ fn failed<'a>(
         && !has_open_blocker(&next);
     let blocker = BlockerRef {
         blocker_id: machine_blocker(&next.objective_id, objective.todo_entry)?,
-        kind: if is_setup(case) { BlockerKind::EnvironmentAccess } else { BlockerKind::UserInput },
+        kind: if is_of_environment(case) { BlockerKind::EnvironmentAccess } else { BlockerKind::UserInput },
         description: bounded(&failure.reason),
         resolved: again,
     };
@@ -159,8 +159,9 @@ fn failed<'a>(
     Ok((step, next, ending))
 }
 
-fn is_setup(case: &Case<'_>) -> bool {
-    case.bundle.metadata.more.get("failure").is_some_and(|failure| failure == "SETUP")
+fn is_of_environment(case: &Case<'_>) -> bool {
+    let failure = case.bundle.metadata.more.get("failure");
+    failure.is_some_and(|failure| failure == "SETUP" || failure == "REPOSITORY")
 }
 
 fn open_blockers(objective: &Objective) -> String {

@@ -30,6 +30,7 @@ struct State {
     base: Option<String>,
     files: BTreeMap<String, Vec<u8>>,
     troubles: VecDeque<Trouble>,
+    failing_takes: VecDeque<RepositoryError>,
     conflicts: bool,
     publish: Option<Published>,
     branches: BTreeMap<String, String>,
@@ -63,6 +64,11 @@ impl MemoryRepository {
     /// Makes the next looks at the base fail, one each.
     pub fn fail_next(&self, faults: impl IntoIterator<Item = RepositoryError>) {
         self.state().troubles.extend(faults.into_iter().map(Trouble::Fails));
+    }
+
+    /// Makes the next answers fail to be taken, one each.
+    pub fn fail_takes(&self, faults: impl IntoIterator<Item = RepositoryError>) {
+        self.state().failing_takes.extend(faults);
     }
 
     /// Makes the next look at the base never come back: whoever looks can only be ended.
@@ -176,6 +182,9 @@ impl Repository for MemoryRepository {
         candidate: Candidate<'a>,
     ) -> BoxFuture<'a, Result<Taken, TakeError>> {
         Box::pin(async move {
+            if let Some(fault) = self.state().failing_takes.pop_front() {
+                return Err(fault.into());
+            }
             match candidate {
                 Candidate::Text(text) => taken(attempt, text),
                 Candidate::Edits(_) => Err(no_files().into()),

@@ -184,8 +184,7 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
             Yield { usage: used(), more, ..Yield::failed(Some("REPOSITORY"), what) }
         }
         Held::Done(Ok(Err(error))) => {
-            give_back(ctx, claim, &job.subject, used().as_ref(), Release::Failed).await?;
-            return Ok(back_off(ctx, claim, &job.subject.workorder.objective_id, &error));
+            return count_failure(ctx, claim, &job.subject, used().as_ref(), error).await;
         }
         Held::Done(Err(_)) => {
             let over = Yield::over_budget(budget_ms, "");
@@ -307,8 +306,40 @@ async fn load(ctx: &WorkerContext, claim: &Claim, subject: Subject) -> Result<Jo
     Ok(Job { subject, snapshot, attempt, is_asked: AtomicBool::new(false) })
 }
 
-/// The bundle and EXECUTED, in one fenced commit; then the branch, which is only a projection of it (G-1).
+/// Ends a run with its bundle. One that cannot be recorded counts.
 async fn finish(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    subject: &Subject,
+    result: Yield,
+) -> Result<Tick, WorkerError> {
+    let usage = result.usage.clone();
+    match record(ctx, claim, subject, result).await {
+        Err(error) => count_failure(ctx, claim, subject, usage.as_ref(), error).await,
+        recorded => recorded,
+    }
+}
+
+/// A claim that may have been paid for counts, whatever failed, also where the disk has room for it and not for what came of
+/// it: it would be paid for again and again (W-7). What was used stays on record (B-3). A fault of this workorder alone waits,
+/// any other ends the tick.
+async fn count_failure(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    subject: &Subject,
+    usage: Option<&Usage>,
+    error: WorkerError,
+) -> Result<Tick, WorkerError> {
+    if give_back(ctx, claim, subject, usage, Release::Failed).await.is_err() {
+        // Not even that fits. What the store does not answer now, the end of the lease does.
+        let _ = lease::release(ctx, claim, Release::Failed).await;
+    }
+    let waiting = back_off(ctx, claim, &subject.workorder.objective_id, &error);
+    if error.is_of_one_resource() { Ok(waiting) } else { Err(error) }
+}
+
+/// The bundle and EXECUTED, in one fenced commit; then the branch, which is only a projection of it (G-1).
+async fn record(
     ctx: &WorkerContext,
     claim: &Claim,
     subject: &Subject,
@@ -351,18 +382,7 @@ async fn finish(
         Err(SubstrateError::FenceLost { .. } | SubstrateError::OutcomeUnknown { .. }) => {
             return Ok(Tick::Advanced);
         }
-        Err(error) => {
-            // A claim that was paid for counts, also where the disk has room for it and not for what came of it: it would be
-            // paid for again and again (W-7). What was used stays on record (B-3).
-            let usage = result.usage.as_ref();
-            if give_back(ctx, claim, subject, usage, Release::Failed).await.is_err() {
-                // Not even that fits. What the store does not answer now, the end of the lease does.
-                let _ = lease::release(ctx, claim, Release::Failed).await;
-            }
-            let error = WorkerError::from(error);
-            let waiting = back_off(ctx, claim, &subject.workorder.objective_id, &error);
-            return if error.is_of_one_resource() { Ok(waiting) } else { Err(error) };
-        }
+        Err(error) => return Err(error.into()),
     }
     if let (Flow::Patch(flow), Some((attempt, taken))) = (&ctx.flow, &result.taken) {
         // The gate verifies or repairs it, so a failure here loses nothing.

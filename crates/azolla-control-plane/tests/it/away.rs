@@ -11,13 +11,15 @@ use std::{
 use azolla_control_plane::{
     Tick, WorkerError,
     operator::Changes,
+    repo::RepositoryError,
     workers::{gate, manifest_scheduler, runner, scheduler},
 };
 use azolla_protocol::{
     Actor, EventType, GateResult, LeaseLength, ObjectiveStatus, OwnerId, ResourceRef, RunnerStatus, Timestamp,
 };
 use azolla_substrate::{
-    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Row, Statement, Substrate, SubstrateError, Write,
+    BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, Release, Row, Statement, Substrate,
+    SubstrateError, Write,
 };
 use azolla_testkit::{Backend, Decorated, Decorator, TaskWorld, TestStore, World, cycle::LATER_MS};
 
@@ -353,6 +355,80 @@ async fn w7_b3_an_answer_that_a_disk_has_no_room_for_is_paid_for_three_times() {
         let requests: Vec<u64> = used.iter().map(|used| used.requests).collect();
         assert_eq!(requests, recorded);
     }
+}
+
+/// W-7, B-3: the same of an answer that the repository does not take, where there is no room for what it cost.
+#[tokio::test(start_paused = true)]
+async fn w7_b3_an_answer_that_is_not_taken_and_not_on_record_is_paid_for_three_times() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    world.ctx.substrate = Refusing::new(&world.store.store, |commit| {
+        let is_usage = |write: &Write| matches!(write, Write::RecordUsage(_));
+        commit.writes().iter().any(is_usage).then(full)
+    });
+    let no_room = || RepositoryError::Unavailable("the mirror has no room".into());
+    world.repository.fail_takes(std::iter::repeat_with(no_room).take(10));
+    for _ in 0..3 {
+        assert!(matches!(world.runner().await, Tick::Waiting(_)));
+        later(&world.store).await;
+    }
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert_eq!(bundle(&world, &id).await.metadata.more["failure"], "POISON");
+    assert_eq!(world.diazotroph().calls(), 3);
+}
+
+/// A store whose clock does not answer whoever holds a claim.
+struct NoTimeUnderClaim {
+    store: Arc<dyn Substrate>,
+    is_held: AtomicBool,
+}
+
+impl Decorator for NoTimeUnderClaim {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn now(&self) -> BoxFuture<'_, Result<Timestamp, SubstrateError>> {
+        if self.is_held.load(Ordering::SeqCst) {
+            return Box::pin(async { Err(away()) });
+        }
+        self.store.now()
+    }
+
+    fn acquire_claim<'a>(
+        &'a self,
+        resource: &'a ResourceRef,
+        owner: &'a OwnerId,
+        lease: LeaseLength,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
+        self.is_held.store(true, Ordering::SeqCst);
+        self.store.acquire_claim(resource, owner, lease, actor)
+    }
+
+    fn release_claim<'a>(
+        &'a self,
+        fence: &'a Fence,
+        release: Release,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        self.is_held.store(false, Ordering::SeqCst);
+        self.store.release_claim(fence, release, actor)
+    }
+}
+
+/// W-7, B-3: the same of an answer that is there, where the store is away for as long as its claim is believed.
+#[tokio::test(start_paused = true)]
+async fn w7_b3_an_answer_that_a_store_is_away_for_is_counted() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    let no_time = NoTimeUnderClaim { store: world.store.store.clone(), is_held: AtomicBool::new(false) };
+    world.ctx.substrate = Arc::new(Decorated(no_time));
+    is_away(runner::tick(&world.ctx).await);
+    let stored =
+        world.store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it is there");
+    assert_eq!((stored.claim_count, world.diazotroph().calls()), (1, 1));
+    assert!(matches!(world.runner().await, Tick::Waiting(_)), "and it waits");
 }
 
 /// W-3, W-7: the same where not even the end of a workorder fits.

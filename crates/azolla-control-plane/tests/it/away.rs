@@ -15,7 +15,8 @@ use azolla_control_plane::{
     workers::{gate, manifest_scheduler, runner, scheduler},
 };
 use azolla_protocol::{
-    Actor, EventType, GateResult, LeaseLength, ObjectiveStatus, OwnerId, ResourceRef, RunnerStatus, Timestamp,
+    Actor, EventType, GateResult, LeaseLength, ObjectiveStatus, OwnerId, ProcessedReason, ResourceRef,
+    RunnerStatus, Timestamp,
 };
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, Release, Row, Statement, Substrate,
@@ -24,7 +25,7 @@ use azolla_substrate::{
 use azolla_testkit::{Backend, Decorated, Decorator, TaskWorld, TestStore, World, cycle::LATER_MS};
 
 use crate::{
-    manifest::request,
+    manifest::{self, request},
     runner::{bundle, workorder},
     scheduler::first_event,
 };
@@ -229,7 +230,7 @@ async fn claim_version(store: &TestStore, resource: &ResourceRef) -> u64 {
     store.read().claim(resource).await.expect("a read").expect("it was claimed").claim_version
 }
 
-/// A store that takes no commit before its time.
+/// A store that takes no claim and no commit before its time.
 struct AwayUntil {
     store: Arc<dyn Substrate>,
     until: tokio::time::Instant,
@@ -245,6 +246,19 @@ impl Decorator for AwayUntil {
             return Box::pin(async { Err(away()) });
         }
         self.store.commit(commit)
+    }
+
+    fn acquire_claim<'a>(
+        &'a self,
+        resource: &'a ResourceRef,
+        owner: &'a OwnerId,
+        lease: LeaseLength,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
+        if tokio::time::Instant::now() < self.until {
+            return Box::pin(async { Err(away()) });
+        }
+        self.store.acquire_claim(resource, owner, lease, actor)
     }
 }
 
@@ -462,6 +476,28 @@ async fn w7_a_store_that_is_away_for_a_while_costs_a_note_nothing() {
     world.ctx.substrate = Arc::new(Decorated(AwayUntil { store: world.store.store.clone(), until }));
     assert_eq!(world.scheduler().await, Tick::Advanced);
     assert_eq!(claim_version(&world.store, &resource).await, 1, "by the commit itself");
+}
+
+/// W-3, W-7, M-4: an orientation asks nobody while a note waits in this process alone: its own commit would not see that wait,
+/// make room for the note, and everybody would be asked again at once.
+#[tokio::test(start_paused = true)]
+async fn w3_w7_m4_an_orientation_waits_for_a_note_that_waits_in_memory_only() {
+    let mut world = manifest::world(Backend::Sqlite).await;
+    world.captured("a note").await;
+    world.readiness().await;
+    let until = tokio::time::Instant::now() + Duration::from_secs(60);
+    world.ctx.substrate = Arc::new(Decorated(AwayUntil { store: world.store.store.clone(), until }));
+    is_away(scheduler::tick(&world.ctx).await);
+    world.ctx.substrate = world.store.store.clone();
+    assert!(matches!(world.scheduler().await, Tick::Waiting(_)), "it backs off here");
+    let event_id = request(&world, "evt-1").await;
+    assert_eq!(world.manifest_scheduler().await, Tick::Idle);
+    let claim = world.store.read().claim(&ResourceRef::from(&event_id)).await.expect("a read");
+    assert_eq!(claim, None, "nothing was granted");
+    // That wait has an end, and the orientation is made after it.
+    later(&world.store).await;
+    world.run_to_pause().await.expect("nothing breaks");
+    assert_eq!(manifest::ended(&world, &event_id).await, Some(ProcessedReason::Scheduled));
 }
 
 /// W-3, W-7: an end of a triage that the store never takes is not tried without a pause.

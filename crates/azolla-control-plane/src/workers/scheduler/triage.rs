@@ -53,7 +53,7 @@ async fn own_capture(ctx: &WorkerContext, event: &StoredEvent) -> Result<Option<
     }
 }
 
-/// Tells whether an event could become a triage now: orientation waits for those (W-4).
+/// Tells whether an event could become a triage now, as the commit of an orientation sees it, which waits for those (W-4).
 pub async fn has_schedulable_triage(ctx: &WorkerContext) -> Result<bool, WorkerError> {
     let Flow::TaskMgmt(flow) = &ctx.flow else { return Ok(false) };
     if ctx.ledger.waits(flow.triage.provider()).is_some() || !has_room(ctx).await? {
@@ -61,9 +61,13 @@ pub async fn has_schedulable_triage(ctx: &WorkerContext) -> Result<bool, WorkerE
     }
     for event in ctx.read().unprocessed_events(EventType::CaptureReady, CANDIDATES).await? {
         let resource = ResourceRef::from(&event.event.event_id);
-        if ctx.backs_off(&resource, event.claim_count).await?.is_none()
-            && ctx.held_for(&resource, None).await?.is_none()
-        {
+        let wait = match event.claim_count {
+            // What waits in this process alone, that commit does not see: an orientation that went ahead would be refused, and
+            // tried again at once. The wait has an end, and W-7 counts what fails after it.
+            0 => None,
+            claim_count => ctx.backs_off(&resource, claim_count).await?,
+        };
+        if wait.is_none() && ctx.held_for(&resource, None).await?.is_none() {
             return Ok(ctx.read().has_pending_capture(ctx.settings.attempts_max).await?);
         }
     }

@@ -244,7 +244,7 @@ macro_rules! told {
                  AND resource_type <> 'gate_evidence' AND resource_type <> 'usage_record')"
     };
 }
-pub(crate) use {event_columns, journal_columns, told};
+pub(crate) use {event_columns, journal_columns, tail, told};
 
 pub(crate) const OBJECTIVE: &str =
     concat!("SELECT ", objective_columns!(), " FROM objective WHERE objective_id = $1");

@@ -105,7 +105,7 @@ const PLANNED: &[(&str, &[&str])] = &[
     (tasks::TRIAGE_OUTPUTS, &["workorder_triage", "sqlite_autoindex_run_record_2"]),
     (tasks::MANIFESTS_BEFORE, &["manifest_latest"]),
     (tasks::LATEST_MANIFEST_EVENT, &["event_manifest"]),
-    (tasks::MANIFEST_EVENT_BEFORE, &["event_manifest"]),
+    (tasks::MANIFEST_EVENT_BEFORE, &["event_manifest", "journal_resource"]),
     (tasks::SNOOZES, &["snooze_until"]),
     (tasks::LATEST_DEADLINE, &["pause_deadline"]),
     (tasks::DEADLINES, &["pause_deadline_latest", "pause_deadline"]),

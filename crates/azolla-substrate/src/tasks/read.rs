@@ -1,5 +1,7 @@
 //! The typed reads of task management, written once for both backends.
 
+use std::cmp::Reverse;
+
 use azolla_protocol::{
     AzollaId, CandidateResolution, CaptureBuffer, CaptureId, CaptureStatus, Event, ManifestId, ObjectiveId,
     OutputBundle, OutputId, PauseState, SessionManifest, Timestamp,
@@ -178,25 +180,26 @@ impl dyn SubstrateRead + '_ {
         found.first().map(rows::read_event).transpose()
     }
 
-    /// Returns the last MANIFEST_REQUESTED up to an instant: a clock that was ahead may have written later ones.
+    /// Returns the MANIFEST_REQUESTED that was emitted last, of those up to an instant: a clock that was ahead may have written
+    /// later ones.
     pub async fn manifest_event_by(&self, instant: Timestamp) -> Result<Option<StoredEvent>, SubstrateError> {
-        // No id sorts behind that.
-        self.manifest_event_at(instant, "~").await
+        Ok(self.manifest_events_by(instant).await?.into_iter().next())
     }
 
-    /// Returns the MANIFEST_REQUESTED before another one, whoever emitted it.
+    /// Returns the MANIFEST_REQUESTED that was emitted before another one, whoever emitted it, of those up to now.
     pub async fn manifest_event_before(&self, event: &Event) -> Result<Option<StoredEvent>, SubstrateError> {
-        self.manifest_event_at(event.created_at, event.event_id.as_str()).await
+        let emitted = self.manifest_events_by(self.now().await?.max(event.created_at)).await?;
+        Ok(emitted.into_iter().skip_while(|stored| stored.event.event_id != event.event_id).nth(1))
     }
 
-    async fn manifest_event_at(
-        &self,
-        created_at: Timestamp,
-        event_id: &str,
-    ) -> Result<Option<StoredEvent>, SubstrateError> {
-        let values = [created_at.into(), event_id.into()];
-        let found = self.rows(Statement::new(sql::MANIFEST_EVENT_BEFORE, values)).await?;
-        found.first().map(rows::read_event).transpose()
+    /// The one that was emitted last comes first.
+    async fn manifest_events_by(&self, instant: Timestamp) -> Result<Vec<StoredEvent>, SubstrateError> {
+        // No id sorts behind that.
+        let values = [instant.into(), AFTER_EVERY_ID.into()];
+        let read = |row: &Row| Ok((row.number_or_null(10)?, rows::read_event(row)?));
+        let mut found = self.many(Statement::new(sql::MANIFEST_EVENT_BEFORE, values), read).await?;
+        found.sort_by_key(|(emitted, _)| Reverse(*emitted));
+        Ok(found.into_iter().map(|(_, stored)| stored).collect())
     }
 
     /// Returns the triage outputs with open candidates, oldest first (O-3).

@@ -1,7 +1,7 @@
 //! SQL of task management (PROTOCOL.md 7.2 to 7.4): captures, candidates, manifests, deadlines. Both backends run it as it
 //! stands; values appear in the order `$1`, `$2`, ….
 
-use crate::sql::event_columns;
+use crate::sql::{event_columns, tail};
 
 // Writes.
 
@@ -196,11 +196,18 @@ pub(crate) const LATEST_MANIFEST_EVENT: &str = concat!(
     " FROM event WHERE type = 'MANIFEST_REQUESTED' ORDER BY created_at DESC, event_id DESC LIMIT 1"
 );
 
+/// The last ones before a key, each with its number in the order of emission, which no clock changes. A wrong clock can have
+/// written among them, but hardly so many.
 pub(crate) const MANIFEST_EVENT_BEFORE: &str = concat!(
     "SELECT ",
     event_columns!(),
-    " FROM event WHERE type = 'MANIFEST_REQUESTED' AND (created_at, event_id) < ($1, $2)
-      ORDER BY created_at DESC, event_id DESC LIMIT 1"
+    ", (SELECT MIN(seq) FROM journal WHERE step = 'EMIT' AND ",
+    tail!("journal.resource_id"),
+    " = ",
+    tail!("event.event_id"),
+    ")
+      FROM event WHERE type = 'MANIFEST_REQUESTED' AND (created_at, event_id) < ($1, $2)
+      ORDER BY created_at DESC, event_id DESC LIMIT 500"
 );
 
 pub(crate) const SNOOZES: &str = "

@@ -126,4 +126,32 @@ on_both_backends! {
         }
         assert!(newest.is_some_and(|stored| !stored.event.processed));
     }
+
+    async fn t36_requests_for_a_manifest_come_in_the_order_of_their_emission(world: TestStore) {
+        let mut emitted = Vec::new();
+        // The second one by a clock that is an hour ahead.
+        for step_ms in [1_000, 3_600_000, -3_599_000] {
+            world.advance(step_ms).await;
+            let event_id = EventId::from_body(&world.ids.body());
+            let asked =
+                event(event_id.clone(), EventType::ManifestRequested, azolla_id().as_str(), world.now().await);
+            world.done(Actor::Client, Write::EmitEvent { event: valid(asked), entry: None }).await;
+            let reason = azolla_protocol::ProcessedReason::NoReachableAzollas;
+            let commit = azolla_substrate::Commit::new(world.ids.commit_id(), Actor::ManifestScheduler)
+                .with(Write::ProcessEvent { event_id: event_id.clone(), reason })
+                .claiming((&event_id).into(), world.ids.owner_id());
+            world.store.commit(commit).await.unwrap();
+            emitted.push(world.read().event(&event_id).await.unwrap().unwrap());
+        }
+        let [first, ahead, last] = &emitted[..] else { panic!() };
+        let read = world.read();
+        let by = async || read.manifest_event_by(world.now().await).await.unwrap();
+        assert_eq!(by().await.as_ref(), Some(last));
+        assert_eq!(read.manifest_event_before(&last.event).await.unwrap().as_ref(), Some(first), "what is to come is not seen");
+        world.advance(3_600_000).await;
+        assert_eq!(by().await.as_ref(), Some(last), "that time has come");
+        assert_eq!(read.manifest_event_before(&last.event).await.unwrap().as_ref(), Some(ahead));
+        assert_eq!(read.manifest_event_before(&ahead.event).await.unwrap().as_ref(), Some(first));
+        assert_eq!(read.manifest_event_before(&first.event).await.unwrap(), None);
+    }
 }

@@ -53,7 +53,7 @@ pub(in crate::workers) async fn is_overwhelmed(
 /// Tells whether nothing is emitted until the operator asks: the last orientation came to no workorder that could be
 /// run, or the last two failed alike (O-1).
 async fn is_held(ctx: &WorkerContext, now: Timestamp) -> Result<bool, WorkerError> {
-    // What a clock ahead emitted would otherwise be the last until that time comes, whatever the operator asks for.
+    // The last by emission: what a clock ahead emitted would otherwise be the last, whatever the operator asks for.
     let Some(latest) = ctx.read().manifest_event_by(now).await? else { return Ok(false) };
     if latest.event.processed_reason == Some(ProcessedReason::Blocked) {
         // The prompt is too large, or scheduling is poison: its one action ends with the operator's request.

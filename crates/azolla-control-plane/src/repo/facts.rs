@@ -94,25 +94,26 @@ impl GitRepository {
     /// Returns what is at a path that is asked for seldom.
     async fn look_up(&self, commit: &str, path: &str, keep: usize) -> Result<Found, RepositoryError> {
         self.mirror.prepare()?;
-        let found = cat_file::read(&self.git, self.mirror.git_dir(), commit, &[path], keep).await?.remove(0);
-        if found != Found::Nothing {
-            return Ok(found);
-        }
-        // A commit that is not in the mirror is an error here, not a commit without the path.
+        // First, as it brings a commit that is not in the mirror. One that is nowhere is an error here, not a commit
+        // without the path.
         let arguments = ["ls-tree", "-z", "--name-only", "--end-of-options", commit, "--", path];
-        let names = self.git.answer(Call::new(self.mirror.git_dir(), arguments)).await?;
-        Ok(or_hidden(found, !names.is_empty()))
+        let call = || Call::new(self.mirror.git_dir(), arguments);
+        let names = self.run_on(commit, call).await?.answer("ls-tree")?;
+        let found = cat_file::read(&self.git, self.mirror.git_dir(), commit, &[path], keep).await?.remove(0);
+        Ok(match found {
+            Found::Nothing => or_hidden(found, !names.is_empty()),
+            found => found,
+        })
     }
 
     async fn facts(&self, commit: &str) -> Result<Arc<Facts>, RepositoryError> {
         if let Some(facts) = self.kept(commit) {
             return Ok(facts);
         }
-        let asked = known_files(commit);
-        self.mirror.prepare()?;
-        let (entries, known) =
-            tokio::join!(self.list(commit), cat_file::read_all(&self.git, self.mirror.git_dir(), &asked));
-        Ok(self.keep_facts(commit, Facts::new(entries?, known?)))
+        // Not side by side: the list brings a commit that is not in the mirror, and only then are its files there.
+        let entries = self.list(commit).await?;
+        let known = cat_file::read_all(&self.git, self.mirror.git_dir(), &known_files(commit)).await?;
+        Ok(self.keep_facts(commit, Facts::new(entries, known)))
     }
 
     fn kept(&self, commit: &str) -> Option<Arc<Facts>> {
@@ -132,10 +133,9 @@ impl GitRepository {
     /// Returns the tree of a commit.
     async fn list(&self, commit: &str) -> Result<Arc<[Entry]>, RepositoryError> {
         self.mirror.prepare()?;
-        let call =
-            Call::new(self.mirror.git_dir(), ["ls-tree", "-r", "-z", "-l", "--end-of-options", commit])
-                .stdout(Capture::Head(LIST_BYTES));
-        let list = self.git.answer(call).await?;
+        let arguments = ["ls-tree", "-r", "-z", "-l", "--end-of-options", commit];
+        let call = || Call::new(self.mirror.git_dir(), arguments).stdout(Capture::Head(LIST_BYTES));
+        let list = self.run_on(commit, call).await?.answer("ls-tree")?;
         // The end of the last one may be missing.
         let lines = list.split_inclusive(|byte| *byte == 0).filter_map(|line| line.strip_suffix(&[0]));
         Ok(lines.filter_map(entry).collect())

@@ -5,9 +5,10 @@ use azolla_process::Capture;
 use super::{
     CommitSha, GitRepository, RepositoryError,
     git::{Call, FETCH_TIME, Output, unavailable},
+    mirror::is_object_id,
     reference::{RepoRef, check_branch},
     source,
-    take::is_fault,
+    take::{is_fault, is_missing},
 };
 
 /// Times that a fetch is tried against another process that holds a lock.
@@ -31,9 +32,15 @@ impl GitRepository {
 
     /// Brings a commit that another machine has recorded.
     pub(super) async fn fetch_commit(&self, commit: &str) -> Result<(), RepositoryError> {
+        const NOT_THERE: [&str; 3] = ["not our ref", "unadvertised object", "couldn't find remote ref"];
         let output = self.fetch(&format!("{commit}:refs/azolla/commits/{commit}")).await?;
-        match output.code {
-            Some(0) => Ok(()),
+        if output.code == Some(0) {
+            return Ok(());
+        }
+        let is_not_there = NOT_THERE.iter().any(|text| output.stderr.contains(text));
+        match self.failed_fetch(&output) {
+            // Nobody has said yet whether it is there.
+            error @ RepositoryError::Unavailable(_) if !is_not_there => Err(error),
             _ => Err(RepositoryError::Unusable {
                 what: format!("commit {commit} is not in {} ({})", self.shown(), output.complaint()),
                 action:
@@ -41,6 +48,20 @@ impl GitRepository {
                         .to_owned(),
             }),
         }
+    }
+
+    /// Runs git on a commit. One that this mirror has not seen yet is fetched: another machine may have recorded it.
+    pub(super) async fn run_on<'a>(
+        &self,
+        commit: &str,
+        call: impl Fn() -> Call<'a>,
+    ) -> Result<Output, RepositoryError> {
+        let output = self.git.run(call()).await?;
+        if output.code == Some(0) || !is_missing(&output) || !is_object_id(commit) {
+            return Ok(output);
+        }
+        self.fetch_commit(commit).await?;
+        self.git.run(call()).await
     }
 
     /// Returns the repository as the operator named it.

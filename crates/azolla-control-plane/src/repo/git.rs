@@ -143,12 +143,7 @@ impl Git {
     /// Runs git and returns what it printed; any exit code but 0 is an error of the mirror.
     pub(super) async fn answer(&self, call: Call<'_>) -> Result<Vec<u8>, RepositoryError> {
         let name = call.arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let output = self.run(call).await?;
-        match output.code {
-            Some(0) => Ok(output.stdout),
-            Some(_) => Err(unavailable(format!("git {name}: {}", output.complaint()))),
-            None => Err(unavailable(format!("git {name} printed too much"))),
-        }
+        self.run(call).await?.answer(&name)
     }
 
     fn program_of(&self, call: Call<'_>) -> Program {
@@ -249,6 +244,15 @@ impl<'a> Call<'a> {
 }
 
 impl Output {
+    /// Returns what git printed; any exit code but 0 is an error of the mirror. `name` is what it was called for.
+    pub(super) fn answer(self, name: &str) -> Result<Vec<u8>, RepositoryError> {
+        match self.code {
+            Some(0) => Ok(self.stdout),
+            Some(_) => Err(unavailable(format!("git {name}: {}", self.complaint()))),
+            None => Err(unavailable(format!("git {name} printed too much"))),
+        }
+    }
+
     /// Returns the first lines of what git complained of, on one line and without control characters.
     pub(super) fn complaint(&self) -> String {
         let lines = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty());

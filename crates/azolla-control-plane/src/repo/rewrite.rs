@@ -43,14 +43,15 @@ impl GitRepository {
         if names.is_empty() {
             return Ok(BTreeSet::new());
         }
+        self.mirror.prepare()?;
         let tree = self.tree(commit).await?;
         Ok(names.iter().filter(|name| tree.get(name).is_some()).map(|name| (*name).to_owned()).collect())
     }
 
     async fn tree(&self, commit: &str) -> Result<Tree, RepositoryError> {
         let arguments = ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit];
-        let call = Call::new(self.mirror.git_dir(), arguments).stdout(Capture::All(PATHS_BYTES));
-        let listed = self.git.answer(call).await?;
+        let call = || Call::new(self.mirror.git_dir(), arguments).stdout(Capture::All(PATHS_BYTES));
+        let listed = self.run_on(commit, call).await?.answer("ls-tree")?;
         Tree::read(&listed).ok_or_else(|| unavailable("git ls-tree printed a list that cannot be read"))
     }
 

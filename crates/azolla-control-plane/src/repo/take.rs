@@ -155,12 +155,7 @@ impl GitRepository {
         let call = || {
             Call::new(self.mirror.git_dir(), ["read-tree", "--end-of-options", commit]).index(index.path())
         };
-        let mut output = self.git.run(call()).await?;
-        if output.code != Some(0) && is_missing(&output) {
-            // Another machine recorded it; this mirror may not have seen it yet.
-            self.fetch_commit(commit).await?;
-            output = self.git.run(call()).await?;
-        }
+        let output = self.run_on(commit, call).await?;
         match output.code {
             Some(0) => {
                 self.scratch.keep(commit, index.path());
@@ -375,7 +370,8 @@ pub(super) fn is_fault(output: &Output) -> bool {
     output.code != Some(0) && signs.iter().any(|sign| output.stderr.contains(sign))
 }
 
-fn is_missing(output: &Output) -> bool {
+/// Tells whether a complaint is about a commit that the mirror does not have.
+pub(super) fn is_missing(output: &Output) -> bool {
     let signs =
         ["failed to unpack tree object", "not a tree object", "Not a valid object name", "bad object"];
     signs.iter().any(|sign| output.stderr.contains(sign))

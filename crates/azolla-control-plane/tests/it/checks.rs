@@ -63,14 +63,7 @@ impl Desk {
         git(&app, &["commit", "--quiet", "--message=x"]);
         let answer = Answer::Outcome(GenerationOutcome::Text(patch.to_owned()));
         let mut world = World::with(Backend::Sqlite, ScriptedDiazotroph::new([answer])).await;
-        let repository = GitRepository::open(GitSettings {
-            repo: app.display().to_string(),
-            mirror: directory.path().join("mirror.git"),
-            scratch: directory.path().join("scratch"),
-            git: which("git"),
-            limits: PatchLimits::default(),
-        });
-        world.patch().repository = Arc::new(repository.expect("a repository"));
+        world.patch().repository = Arc::new(repository(directory.path(), "mirror.git"));
         world.ctx.settings.check_environment =
             [(OsString::from("PATH"), std::env::var_os("PATH").expect("a PATH"))].into();
         // Where a check looks for the sign to go on.
@@ -129,6 +122,27 @@ impl Desk {
         let list = ["for-each-ref", "--format=%(refname)", "refs/heads/azolla"];
         git(&self.directory.path().join("app"), &list)
     }
+}
+
+/// Returns the repository in a directory, with the mirror of that name.
+fn repository(directory: &Path, mirror: &str) -> GitRepository {
+    let repository = GitRepository::open(GitSettings {
+        repo: directory.join("app").display().to_string(),
+        mirror: directory.join(mirror),
+        scratch: directory.join("scratch"),
+        git: which("git"),
+        limits: PatchLimits::default(),
+    });
+    repository.expect("a repository")
+}
+
+/// G-1, C-6: a gate on another machine, or after its mirrors were lost, has not seen the base yet.
+#[tokio::test]
+async fn g1_c6_a_gate_whose_mirror_lacks_the_base_fetches_it() {
+    let mut desk = Desk::with_checks(&[]).await;
+    desk.world.patch().repository = Arc::new(repository(desk.directory.path(), "other.git"));
+    assert_eq!(desk.world.gate().await, Tick::Advanced);
+    assert_eq!(desk.world.objective(&desk.id).await.objective.status, ObjectiveStatus::Done);
 }
 
 /// Stands still until the file is there; the test makes it.

@@ -2,9 +2,9 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use azolla_control_plane::repo::{Description, Entry, GitRepository, Repository, RepositoryError};
+use azolla_control_plane::repo::{Candidate, Description, Entry, GitRepository, Repository, RepositoryError};
 
-use crate::support::World;
+use crate::support::{World, attempt};
 
 fn nothing(_: &[Entry]) -> Vec<usize> {
     Vec::new()
@@ -60,8 +60,57 @@ async fn r13_a_file_is_none_only_if_the_commit_has_no_such_path() {
         let nowhere = "1".repeat(40);
         for path in [".azolla.toml", "missing"] {
             let told = repository.file(&nowhere, path, 100).await;
-            assert!(matches!(told, Err(RepositoryError::Unavailable(_))), "{path}: {told:?}");
+            assert!(
+                matches!(&told, Err(RepositoryError::Unusable { what, .. }) if what.contains("is not in")),
+                "{path}: {told:?}"
+            );
         }
+    }
+}
+
+/// G-1, C-6: whoever takes over may have a mirror that has not seen the commit yet, or none at all.
+#[tokio::test]
+async fn g1_c6_a_commit_that_the_mirror_lacks_is_fetched_whatever_is_asked_of_it_first() {
+    for world in World::all() {
+        world.write(".azolla.toml", "version = 1\n");
+        world.write("Tiltfile", "one\n");
+        world.commit("base");
+        let base = world.run(&["rev-parse", "main"]);
+        world.commit("later");
+        let fresh = |name: &str| {
+            let mut settings = world.settings();
+            settings.mirror = world.dir.path().join(name);
+            GitRepository::open(settings).unwrap()
+        };
+        for (n, path, expected) in [
+            (0, ".azolla.toml", Some(b"version = 1\n".as_slice())),
+            (1, "sub/b.txt", Some(b"b\n")),
+            (2, "missing", None),
+            (3, "CLAUDE.md", None),
+        ] {
+            let file = fresh(&format!("file-{n}.git")).file(&base, path, 100).await;
+            assert_eq!(file.unwrap().as_deref(), expected, "{path}");
+        }
+        let described = fresh("describe.git").describe(&base, &nothing).await.unwrap();
+        assert_eq!(paths(&described), [".azolla.toml", "Tiltfile", "a.txt", "sub/b.txt"]);
+        // Whether a word alone on a line is a file is asked before anything else.
+        let answer = Candidate::Text("Tiltfile\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n");
+        let taken = fresh("take.git").take(&attempt(&base), answer).await.unwrap();
+        assert_eq!(taken.paths, ["Tiltfile"]);
+    }
+}
+
+/// PF-3b: what cannot be asked now may have the commit.
+#[tokio::test]
+async fn pf3_a_commit_of_a_repository_that_does_not_answer_may_come_later() {
+    for world in World::all() {
+        let mut settings = world.settings();
+        settings.repo = "https://127.0.0.1:1/app.git".to_owned();
+        let (repository, commit) = (GitRepository::open(settings).unwrap(), "1".repeat(40));
+        let told = repository.file(&commit, ".azolla.toml", 100).await;
+        assert!(matches!(told, Err(RepositoryError::Unavailable(_))), "{told:?}");
+        let told = repository.worktree(&attempt(&commit)).await;
+        assert!(matches!(told, Err(RepositoryError::Unavailable(_))), "{told:?}");
     }
 }
 

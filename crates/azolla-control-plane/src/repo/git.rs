@@ -124,7 +124,7 @@ impl Git {
         };
         let program = self.program_of(call);
         // Until git has ended, or was asked to: whoever finds a lock of git's then knows whether anybody may hold it.
-        let _in_use = in_use(&self.use_lock)?;
+        let _in_use = in_use(&self.use_lock).await?;
         let finished = azolla_process::run(&program, &bounds)
             .await
             .map_err(|error| cannot_start(&error, &program.directory))?;

@@ -18,6 +18,9 @@ use super::{
 
 /// Time after which a ref is not held any more by a git whose azolla was killed.
 const ORPHAN_TIME: Duration = Duration::from_secs(60);
+/// Times that a call of git waits for whoever puts the mirror right, and how long each time.
+const WAITS: usize = 250;
+const WAIT: Duration = Duration::from_millis(20);
 
 /// Content as it is: no line endings, filters or encodings, and no `-diff` that hides a change (T7, T8). It wins over
 /// every `.gitattributes`, macros included.
@@ -151,8 +154,13 @@ impl Mirror {
 
     /// Returns the locks of git's that nobody holds. An age that is enough for every kind is asked of each.
     pub(super) fn stale_locks(&self) -> Vec<PathBuf> {
+        // Whoever runs git waits for what is done while nobody does: it is not a walk over all refs.
+        let mut locks = locks_below(&self.directory);
+        locks.retain(|lock| is_older(lock, FETCH_TIME));
+        if locks.is_empty() {
+            return locks;
+        }
         self.while_unused(|| {
-            let mut locks = locks_below(&self.directory);
             locks.retain(|lock| is_older(lock, FETCH_TIME));
             locks
         })
@@ -203,15 +211,19 @@ impl Mirror {
 
 /// Holds the mirror as one of those that run git in it, until the file is dropped. It is a lock of the system on the
 /// file [`Mirror::use_lock`]: it goes with the process, also in a power cut.
-pub(super) fn in_use(use_lock: &Path) -> Result<fs::File, RepositoryError> {
+pub(super) async fn in_use(use_lock: &Path) -> Result<fs::File, RepositoryError> {
     let failed = |error: &dyn std::fmt::Display| unavailable(format!("{}: {error}", use_lock.display()));
     let file = fs::File::open(use_lock).map_err(|error| failed(&error))?;
-    match file.try_lock_shared() {
-        Ok(()) => Ok(file),
-        // For the moment in which another process removes a lock; to wait here would block the runtime.
-        Err(fs::TryLockError::WouldBlock) => Err(failed(&"another process puts the mirror right")),
-        Err(fs::TryLockError::Error(error)) => Err(failed(&error)),
+    let mut pace = tokio::time::interval(WAIT);
+    for _ in 0..WAITS {
+        match file.try_lock_shared() {
+            Ok(()) => return Ok(file),
+            // For the moment in which another process removes a lock. An answer that was paid for may wait here.
+            Err(fs::TryLockError::WouldBlock) => pace.tick().await,
+            Err(fs::TryLockError::Error(error)) => return Err(failed(&error)),
+        };
     }
+    Err(failed(&"another process puts the mirror right"))
 }
 
 /// A clock that was set back makes a file of the future, which is as old as it is far away.

@@ -301,12 +301,26 @@ async fn a_call_of_git_holds_the_mirror_until_it_ends() {
     let (base, taken) = tokio::join!(slow.base("main"), look);
     base.unwrap();
     assert!(matches!(taken, Err(fs::TryLockError::WouldBlock)), "nothing held the mirror: {taken:?}");
-    // While another puts it right, a call is not made; afterwards it is.
+    // While another puts it right, no call is made, and none waits for ever.
     other.try_lock().unwrap();
+    tokio::time::pause();
     let told = repository.base("main").await.unwrap_err();
     assert!(matches!(told, RepositoryError::Unavailable(_)), "{told}");
+    tokio::time::resume();
     drop(other);
     repository.base("main").await.unwrap();
+}
+
+/// B-3: an answer is paid for, and `azolla doctor` may look at the mirror at any time.
+#[tokio::test]
+async fn b3_a_mirror_that_is_put_right_for_a_moment_costs_no_answer() {
+    let world = World::new();
+    let (repository, attempt) = world.begin().await;
+    let other = fs::File::open(world.mirror().join("azolla/in-use")).unwrap();
+    other.try_lock().unwrap();
+    // In this order: it is let go of once the other has met it.
+    let (taken, ()) = tokio::join!(repository.take(&attempt, Candidate::Text(GOOD)), async { drop(other) });
+    assert_eq!(taken.unwrap().paths, ["a.txt"]);
 }
 
 /// Writes a program.

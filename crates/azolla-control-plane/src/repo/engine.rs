@@ -6,7 +6,10 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use azolla_protocol::{DOCUMENT_BYTES_MAX, ObjectiveId, limits};
+use azolla_protocol::{
+    DOCUMENT_BYTES_MAX, ObjectiveId,
+    limits::{self, Limit},
+};
 use azolla_substrate::BoxFuture;
 
 use super::{
@@ -16,6 +19,7 @@ use super::{
     git::{Git, unavailable},
     mirror::Mirror,
     reference::{RepoRef, check_repo_ref},
+    refusal::Refusal,
     scratch::Scratch,
 };
 
@@ -55,8 +59,32 @@ impl Default for PatchLimits {
     }
 }
 
+impl PatchLimits {
+    /// Returns how many parts a diff of git's may have: a file that becomes a link has two.
+    pub(super) fn parts(&self) -> u64 {
+        self.files.saturating_mul(2)
+    }
+
+    /// Returns how many bytes all files that it changes may have together: most of them is context.
+    pub(super) fn total(&self) -> u64 {
+        self.bytes.saturating_mul(20)
+    }
+
+    /// Returns the refusal of a patch that is too large.
+    pub(super) fn too_large(&self) -> Refusal {
+        Refusal::whole(format!("the patch is larger than {} bytes", self.bytes))
+    }
+}
+
 /// Bytes of a diff that a document has room for beside everything else in it.
 pub(super) const STORED_BYTES_MAX: u64 = DOCUMENT_BYTES_MAX as u64 - (1 << 20);
+
+/// What a stored patch may have, whatever is configured now and here: all that may ever have been let in.
+pub(super) const STORED_LIMITS: PatchLimits = PatchLimits {
+    bytes: STORED_BYTES_MAX,
+    files: maximum(limits::PATCH_FILES),
+    file_bytes: maximum(limits::PATCH_FILE_BYTES),
+};
 
 /// The Repository seam on git.
 ///
@@ -214,6 +242,13 @@ impl Repository for GitRepository {
 
     fn branches(&self) -> BoxFuture<'_, Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError>> {
         Box::pin(self.list_branches())
+    }
+}
+
+const fn maximum(limit: Limit) -> u64 {
+    match limit.maximum {
+        Some(maximum) => maximum,
+        None => u64::MAX,
     }
 }
 

@@ -52,7 +52,7 @@ impl GitRepository {
 
     fn judge(&self, paths: Vec<String>, diff: &[u8]) -> Result<Change, TakeError> {
         if diff.len() as u64 > self.limits.bytes {
-            return Err(self.too_large().into());
+            return Err(self.limits.too_large().into());
         }
         let diff = String::from_utf8(diff.to_vec())
             .map_err(|_| Refusal::whole("a changed file has a name that is not UTF-8"))?;
@@ -62,7 +62,7 @@ impl GitRepository {
             ))
             .into());
         }
-        let patch = Patch::read(&diff, Binary::Allowed, self.parts_max())?;
+        let patch = Patch::read(&diff, Binary::Allowed, self.limits.parts())?;
         policy::check(&patch, &self.limits)?;
         let read: BTreeSet<&str> = patch.paths();
         let listed: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
@@ -92,7 +92,7 @@ impl GitRepository {
         match output.code {
             Some(0) => Ok(output.stdout),
             Some(_) => Err(unavailable(format!("git diff-tree: {}", output.complaint())).into()),
-            None => Err(self.too_large().into()),
+            None => Err(self.limits.too_large().into()),
         }
     }
 }

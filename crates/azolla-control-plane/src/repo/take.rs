@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use super::{
     Attempt, GitRepository, RepositoryError, TakeError, Taken,
     edit::{self, Answer, FileEdit, Format},
+    engine::STORED_LIMITS,
     git::{Call, Output, STDERR_BYTES, unavailable},
     mirror::is_object_id,
     patch::{self, Binary, Body, Patch},
@@ -13,7 +14,7 @@ use super::{
     scratch::TemporaryIndex,
 };
 
-/// Bytes that git needs beside what it reads and makes; twice that is the least that it is given.
+/// Bytes that git needs beside what it reads and makes.
 const ROOM_MIN: u64 = 16 << 20;
 
 /// The longest chain of differences that git makes unless it is told to make longer ones.
@@ -23,7 +24,7 @@ impl GitRepository {
     pub(super) async fn take_text(&self, attempt: &Attempt, text: &str) -> Result<Taken, TakeError> {
         // An answer may have prose around its change, but not without end (T13).
         if text.len() as u64 > self.limits.bytes.saturating_mul(2) {
-            return Err(self.too_large().into());
+            return Err(self.limits.too_large().into());
         }
         let text = &*edit::plain(text);
         let known = self.known_of(&attempt.base, &edit::bare_names(text)).await?;
@@ -32,7 +33,7 @@ impl GitRepository {
             return Err(TakeError::NoChange);
         }
         if edits.iter().map(FileEdit::bytes).sum::<u64>() > self.limits.bytes {
-            return Err(self.too_large().into());
+            return Err(self.limits.too_large().into());
         }
         let mut why = None;
         if format == Format::Diff {
@@ -56,7 +57,7 @@ impl GitRepository {
     ) -> Result<Exactly, TakeError> {
         let Ok(Some(diff)) = patch::find(text) else { return Ok(Exactly::No(None)) };
         if diff.len() as u64 > self.limits.bytes {
-            return Err(self.too_large().into());
+            return Err(self.limits.too_large().into());
         }
         let patch = Patch::read(diff, Binary::Refused, self.limits.files);
         // Both readings have to see the same files, or one of them would drop a part of the answer.
@@ -91,14 +92,14 @@ impl GitRepository {
     }
 
     pub(super) async fn rebuild_attempt(&self, attempt: &Attempt, content: &str) -> Result<Taken, TakeError> {
-        if content.len() as u64 > self.limits.bytes {
-            return Err(self.too_large().into());
+        if content.len() as u64 > STORED_LIMITS.bytes {
+            return Err(STORED_LIMITS.too_large().into());
         }
-        let patch = Patch::read(content, Binary::Allowed, self.parts_max())?;
+        let patch = Patch::read(content, Binary::Allowed, STORED_LIMITS.parts())?;
         if patch.files.is_empty() {
             return Err(TakeError::NoChange);
         }
-        policy::check(&patch, &self.limits)?;
+        policy::check(&patch, &STORED_LIMITS)?;
         let index = self.index_of(&attempt.base).await?;
         settled(&self.apply_stored(&attempt.base, &patch, index.path(), &["apply", "--cached"]).await?)?;
         self.check_deltas(&patch).await?;
@@ -109,7 +110,9 @@ impl GitRepository {
     }
 
     pub(super) async fn applies_to(&self, commit: &str, content: &str) -> Result<bool, RepositoryError> {
-        let Ok(patch) = Patch::read(content, Binary::Allowed, self.parts_max()) else { return Ok(false) };
+        let Ok(patch) = Patch::read(content, Binary::Allowed, STORED_LIMITS.parts()) else {
+            return Ok(false);
+        };
         if patch.files.is_empty() {
             return Ok(false);
         }
@@ -169,15 +172,6 @@ impl GitRepository {
         }
     }
 
-    /// Returns how many parts a diff of git's may have: a file that becomes a link has two.
-    pub(super) fn parts_max(&self) -> u64 {
-        self.limits.files.saturating_mul(2)
-    }
-
-    pub(super) fn too_large(&self) -> Refusal {
-        Refusal::whole(format!("the patch is larger than {} bytes", self.limits.bytes))
-    }
-
     /// Applies a diff to an index, whole or not at all.
     pub(super) async fn apply(&self, index: &Path, diff: impl Into<Vec<u8>>) -> Result<(), TakeError> {
         settled(&self.git.run(self.apply_call(index, diff, &["apply", "--cached"])).await?)
@@ -200,8 +194,7 @@ impl GitRepository {
         let mut stored = self.stored(names.map(|name| format!("{commit}:{name}")).collect()).await?;
         // In memory an entry takes up to a few times what it takes in the file.
         let entries = std::fs::metadata(index).map_or(0, |metadata| metadata.len().saturating_mul(4));
-        let room =
-            ROOM_MIN.max(self.limits.file_bytes).max(stored.largest).max(entries).saturating_add(ROOM_MIN);
+        let room = STORED_LIMITS.file_bytes.max(stored.largest).max(entries).saturating_add(ROOM_MIN);
         let output = self.git.run(call().room(room)).await?;
         if !asked_for_more(&output) {
             return Ok(output);
@@ -273,7 +266,7 @@ impl GitRepository {
         let sizes = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
         let sizes = String::from_utf8_lossy(&sizes).into_owned();
         for ((path, _), size) in made.iter().zip(sizes.lines()) {
-            if size.parse::<u64>().unwrap_or(u64::MAX) > self.limits.file_bytes {
+            if size.parse::<u64>().unwrap_or(u64::MAX) > STORED_LIMITS.file_bytes {
                 return Err(Refusal::of(path, "gets larger than the limit for one file").into());
             }
         }

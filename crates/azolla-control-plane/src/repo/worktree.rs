@@ -23,8 +23,6 @@ use super::{
 const NAMES_BYTES: usize = 16 << 20;
 /// Bytes of a list of everything in an index.
 const INDEX_BYTES: usize = 64 << 20;
-/// Changed files together may have this many times the bytes of a patch: most of them is context.
-const TOTAL_FACTOR: u64 = 20;
 
 impl GitRepository {
     pub(super) async fn files_of(
@@ -88,8 +86,7 @@ impl GitRepository {
     /// Returns the beginning of what changed, if git can say.
     async fn diff_of(&self, worktree: &Worktree, changed: &[PathBuf], index: &Path) -> Option<String> {
         let sizes = changed.iter().filter_map(|path| fs::symlink_metadata(worktree.path().join(path)).ok());
-        if sizes.map(|metadata| metadata.len()).sum::<u64>() > self.limits.bytes.saturating_mul(TOTAL_FACTOR)
-        {
+        if sizes.map(|metadata| metadata.len()).sum::<u64>() > self.limits.total() {
             return None;
         }
         let call = |arguments: &[&str]| {
@@ -198,7 +195,7 @@ impl GitRepository {
             }
             total = total.saturating_add(metadata.len());
         }
-        if total > self.limits.bytes.saturating_mul(TOTAL_FACTOR) {
+        if total > self.limits.total() {
             return Err(Refusal::whole("the changed files are too large together"));
         }
         Ok(())

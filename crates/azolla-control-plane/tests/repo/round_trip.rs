@@ -9,9 +9,9 @@ use std::{
     },
 };
 
-use azolla_control_plane::repo::{Candidate, GitRepository, Repository, TakeError};
+use azolla_control_plane::repo::{Candidate, GitRepository, PatchLimits, Repository, TakeError};
 
-use crate::support::{GOOD, World, refused};
+use crate::support::{GOOD, World, new_file, refused};
 
 #[tokio::test]
 async fn t14_odd_content_is_stored_as_it_is_and_rebuilt_from_the_patch() {
@@ -179,6 +179,44 @@ async fn g1_an_attempt_is_the_same_commit_on_every_machine() {
         commits.push((taken.commit, taken.diff));
     }
     assert!(commits.windows(2).all(|pair| pair[0] == pair[1]), "{commits:?}");
+}
+
+/// A-4, invariant 11: limits are for what is taken. What was stored stays what it is when they are lowered, or lower elsewhere.
+#[tokio::test]
+async fn a4_a_stored_patch_is_rebuilt_whatever_the_limits_are_now() {
+    for world in World::all() {
+        let asset = |n: u8| -> Vec<u8> { (0..=255).cycle().take(9_000).chain([n]).collect() };
+        (0..6).for_each(|n| world.write(&format!("asset-{n}"), asset(0)));
+        world.commit("assets");
+        let (repository, attempt) = world.begin().await;
+        let worktree = repository.worktree(&attempt).await.unwrap();
+        (0..6).for_each(|n| fs::write(worktree.path().join(format!("asset-{n}")), asset(n + 1)).unwrap());
+        fs::write(worktree.path().join("a.txt"), "one\ntwo\nthree\nand four\n").unwrap();
+        let taken = repository.take(&attempt, Candidate::Edits(&worktree)).await.unwrap();
+        assert!(taken.diff.contains("\ndelta "), "{}", taken.diff);
+        let three = [GOOD.to_owned(), new_file("x", "100644", "four"), new_file("y", "100644", "x")].concat();
+        let limits = PatchLimits::default();
+        for (n, limits) in [
+            PatchLimits { bytes: 10, ..limits },
+            PatchLimits { files: 1, ..limits },
+            PatchLimits { file_bytes: 3, ..limits },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            // In the mirror that has what the patch makes, and in one that has not.
+            for mirror in [world.mirror(), world.dir.path().join(format!("other-{n}.git"))] {
+                let mut settings = world.settings();
+                (settings.limits, settings.mirror) = (limits, mirror);
+                let repository = GitRepository::open(settings).unwrap();
+                let rebuilt = repository.rebuild(&attempt, &taken.diff).await.unwrap();
+                assert_eq!(rebuilt, taken, "{limits:?}");
+                assert!(repository.applies(&attempt.base, &taken.diff).await.unwrap());
+                // What comes in is held to them.
+                refused(repository.take(&attempt, Candidate::Text(&three)).await);
+            }
+        }
+    }
 }
 
 #[tokio::test]

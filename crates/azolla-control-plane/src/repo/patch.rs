@@ -96,6 +96,15 @@ impl<'a> Patch<'a> {
 }
 
 impl FilePatch<'_> {
+    /// Returns it without the way back of a binary patch, which git unpacks too and has no use for.
+    pub(super) fn one_way(self) -> Self {
+        let body = match self.body {
+            Body::Binary(text) => Body::Binary(hunk::way_there(text)),
+            hunks @ Body::Hunks(_) => hunks,
+        };
+        Self { body, ..self }
+    }
+
     /// Returns the path that the change is known by: the new one, or that of a deleted file.
     pub(super) fn path(&self) -> &str {
         self.new.as_deref().or(self.old.as_deref()).expect("a file has a path before or after")

@@ -8,7 +8,7 @@ use super::{
     engine::STORED_LIMITS,
     git::{Call, Output, STDERR_BYTES, unavailable},
     mirror::is_object_id,
-    patch::{self, Binary, Body, Patch},
+    patch::{self, Binary, Body, FilePatch, Patch},
     policy,
     refusal::{Refusal, is_hidden},
     scratch::TemporaryIndex,
@@ -16,6 +16,9 @@ use super::{
 
 /// Bytes that git needs beside what it reads and makes.
 const ROOM_MIN: u64 = 16 << 20;
+
+/// Deltas that one call of git makes. Each may get as large as the limit for one file before that is seen.
+const DELTAS_AT_ONCE: usize = 4;
 
 /// The longest chain of differences that git makes unless it is told to make longer ones.
 const CHAIN_MAX: usize = 50;
@@ -100,12 +103,11 @@ impl GitRepository {
             return Err(TakeError::NoChange);
         }
         policy::check(&patch, &STORED_LIMITS)?;
+        let paths = patch.paths().into_iter().map(str::to_owned).collect();
         let index = self.index_of(&attempt.base).await?;
-        settled(&self.apply_stored(&attempt.base, &patch, index.path(), &["apply", "--cached"]).await?)?;
-        self.check_deltas(&patch).await?;
+        self.apply_stored(&attempt.base, patch, index.path(), Apply::Make).await?;
         let tree = self.write_tree(index.path()).await?;
         let commit = self.commit_tree(attempt, &tree).await?;
-        let paths = patch.paths().into_iter().map(str::to_owned).collect();
         Ok(Taken { commit, tree, diff: content.to_owned(), paths, left_out: None })
     }
 
@@ -117,12 +119,11 @@ impl GitRepository {
             return Ok(false);
         }
         let index = self.index_of(commit).await?;
-        let command = ["apply", "--cached", "--check"];
-        let output = self.apply_stored(commit, &patch, index.path(), &command).await?;
-        if is_fault(&output) {
-            return Err(unavailable(output.complaint()));
+        match self.apply_stored(commit, patch, index.path(), Apply::Try).await {
+            Ok(()) => Ok(true),
+            Err(TakeError::Repository(error)) => Err(error),
+            Err(TakeError::Refused { .. } | TakeError::NoChange) => Ok(false),
         }
-        Ok(output.code == Some(0))
     }
 
     /// Commits an index that holds the whole result. `said` are the only paths that may have changed.
@@ -177,16 +178,79 @@ impl GitRepository {
         settled(&self.git.run(self.apply_call(index, diff, &["apply", "--cached"])).await?)
     }
 
-    /// Applies a stored patch. What a binary part becomes is known only once git has made it, so git itself is held to a
-    /// bound where there is one (T12).
+    /// Applies a stored patch. git has all that a call makes in memory until its end, so that what binary parts become
+    /// is held to a limit together too: where it is known before git is called, and a few deltas at a time where it is
+    /// not (T12).
     async fn apply_stored(
+        &self,
+        commit: &str,
+        patch: Patch<'_>,
+        index: &Path,
+        apply: Apply,
+    ) -> Result<(), TakeError> {
+        let made = |file: &FilePatch<'_>| match (&file.body, &file.blobs) {
+            (Body::Binary(_), Some((_, made))) => made.clone(),
+            _ => String::new(),
+        };
+        let ids: Vec<String> = patch.files.iter().map(made).collect();
+        let sizes = self.sizes(&ids).await?;
+        let (mut first, mut deltas, mut total) = (Vec::new(), Vec::new(), Total::default());
+        for (file, size) in patch.files.into_iter().zip(sizes) {
+            let file = file.one_way();
+            match (&file.body, size) {
+                (Body::Hunks(_), _) => first.push(file),
+                // Whatever the part has in it, git takes the file that is there.
+                (Body::Binary(_), Some(size)) => {
+                    total.add(file.path(), size)?;
+                    first.push(file);
+                }
+                (Body::Binary(text), None) if text.starts_with("delta ") => deltas.push(file),
+                (Body::Binary(_), None) => {
+                    total.add(file.path(), file.added_bytes())?;
+                    first.push(file);
+                }
+            }
+        }
+        if !first.is_empty() {
+            settled(&self.apply_group(commit, &Patch { files: first }, index, apply).await?)?;
+        }
+        while !deltas.is_empty() {
+            let group = Patch { files: deltas.drain(..deltas.len().min(DELTAS_AT_ONCE)).collect() };
+            settled(&self.apply_group(commit, &group, index, apply).await?)?;
+            if apply == Apply::Make {
+                let ids: Vec<String> = group.files.iter().map(made).collect();
+                for (file, size) in group.files.iter().zip(self.sizes(&ids).await?) {
+                    total.add(file.path(), size.unwrap_or(u64::MAX))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the sizes of objects; none of what the mirror does not have.
+    async fn sizes(&self, ids: &[String]) -> Result<Vec<Option<u64>>, RepositoryError> {
+        let asked: Vec<&str> = ids.iter().map(String::as_str).filter(|id| is_object_id(id)).collect();
+        if asked.is_empty() {
+            return Ok(vec![None; ids.len()]);
+        }
+        let input: String = asked.iter().map(|id| format!("{id}\n")).collect();
+        let arguments = ["cat-file", "--batch-check=%(objectsize)"];
+        let answer = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let mut sizes = answer.lines().map(|line| line.parse().ok());
+        Ok(ids.iter().map(|id| if is_object_id(id) { sizes.next().flatten() } else { None }).collect())
+    }
+
+    /// Applies some parts of a stored patch in one call. What a binary part becomes is known only once git has made it,
+    /// so git itself is held to a bound for each where there is one (T12).
+    async fn apply_group(
         &self,
         commit: &str,
         patch: &Patch<'_>,
         index: &Path,
-        command: &[&str],
+        apply: Apply,
     ) -> Result<Output, RepositoryError> {
-        let call = || self.apply_call(index, patch.render(), command);
+        let call = || self.apply_call(index, patch.render(), apply.command());
         if !patch.files.iter().any(|file| matches!(file.body, Body::Binary(_))) {
             return self.git.run(call()).await;
         }
@@ -250,25 +314,39 @@ impl GitRepository {
         let call = Call::new(self.mirror.git_dir(), arguments).dated(seconds).input(message(attempt));
         object_id(self.git.answer(call).await?)
     }
+}
 
-    /// Refuses a delta that becomes a large file: its own size says nothing about that (T12).
-    async fn check_deltas(&self, patch: &Patch<'_>) -> Result<(), TakeError> {
-        let deltas = patch
-            .files
-            .iter()
-            .filter(|file| matches!(file.body, Body::Binary(text) if text.starts_with("delta ")));
-        let made: Vec<_> = deltas.filter_map(|file| Some((file.path(), &file.blobs.as_ref()?.1))).collect();
-        if made.is_empty() {
-            return Ok(());
+/// What becomes of a stored patch that applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apply {
+    /// Its files are made.
+    Make,
+    /// Nothing.
+    Try,
+}
+
+impl Apply {
+    fn command(self) -> &'static [&'static str] {
+        match self {
+            Self::Make => &["apply", "--cached"],
+            Self::Try => &["apply", "--cached", "--check"],
         }
-        let input: String = made.iter().map(|(_, blob)| format!("{blob}\n")).collect();
-        let arguments = ["cat-file", "--batch-check=%(objectsize)"];
-        let sizes = self.git.answer(Call::new(self.mirror.git_dir(), arguments).input(input)).await?;
-        let sizes = String::from_utf8_lossy(&sizes).into_owned();
-        for ((path, _), size) in made.iter().zip(sizes.lines()) {
-            if size.parse::<u64>().unwrap_or(u64::MAX) > STORED_LIMITS.file_bytes {
-                return Err(Refusal::of(path, "gets larger than the limit for one file").into());
-            }
+    }
+}
+
+/// The bytes of the binary files that a stored patch makes.
+#[derive(Debug, Default)]
+struct Total(u64);
+
+impl Total {
+    /// Counts one more, or refuses it (T12).
+    fn add(&mut self, path: &str, bytes: u64) -> Result<(), Refusal> {
+        if bytes > STORED_LIMITS.file_bytes {
+            return Err(Refusal::of(path, "gets larger than the limit for one file"));
+        }
+        self.0 += bytes;
+        if self.0 > STORED_LIMITS.total() {
+            return Err(Refusal::whole("the files that the patch makes are too large together"));
         }
         Ok(())
     }
@@ -359,6 +437,10 @@ pub(super) fn is_fault(output: &Output) -> bool {
         "Input/output error",
         // A part of git that something ended.
         "died of signal",
+        "Out of memory, ",
+        "out of memory (",
+        "Cannot allocate memory",
+        "Too many open files",
     ];
     output.code != Some(0) && signs.iter().any(|sign| output.stderr.contains(sign))
 }

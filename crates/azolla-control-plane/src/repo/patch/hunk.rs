@@ -60,6 +60,11 @@ pub(super) fn read_binary<'a>(lines: &mut Lines<'a>, path: &str, binary: Binary)
     Ok(&begin[..begin.len() - lines.rest().len()])
 }
 
+/// Returns the change of a binary patch, without the way back: they end with an empty line each.
+pub(super) fn way_there(text: &str) -> &str {
+    text.find("\n\n").map_or(text, |end| &text[..end + 2])
+}
+
 /// Returns the size that a binary patch says its result has, if it says so.
 pub(super) fn literal_bytes(text: &str) -> u64 {
     text.lines()

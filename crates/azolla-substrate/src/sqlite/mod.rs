@@ -96,7 +96,12 @@ impl SubstrateRead for SqliteSubstrate {
     }
 
     fn rows(&self, statement: Statement) -> BoxFuture<'_, Result<Vec<Row>, SubstrateError>> {
-        Box::pin(self.readers.run(move |connection| query(connection, &statement)))
+        Box::pin(async move {
+            match self.writer.read(&statement) {
+                Some(rows) => rows,
+                None => self.readers.run(|connection| query(connection, &statement)).await,
+            }
+        })
     }
 
     fn scan(&self, statements: Vec<Statement>) -> mpsc::Receiver<Result<(usize, Row), SubstrateError>> {

@@ -24,11 +24,14 @@ use tokio::{
 };
 
 use super::{
-    connection::{BUSY_LIMIT, JobTime},
+    connection::{BUSY_LIMIT, JobTime, query},
     fault::Fault,
     sql,
 };
-use crate::error::SubstrateError;
+use crate::{
+    error::SubstrateError,
+    statement::{Row, Statement},
+};
 
 /// Jobs in one transaction at the most.
 const BATCH_MAX: usize = 256;
@@ -88,6 +91,18 @@ impl Shared {
         // A panic of a job is caught, and whatever it left is rolled back.
         self.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Returns the pen if nobody has it or waits for it.
+    fn free_pen(&self) -> Option<MutexGuard<'_, Pen>> {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            return None;
+        }
+        match self.pen.try_lock() {
+            Ok(pen) => Some(pen),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
 }
 
 impl Writer {
@@ -137,16 +152,17 @@ impl Writer {
         answer.await.map_err(|_| stopped())?
     }
 
+    /// Reads on the writing connection if nobody writes or waits to: what it wrote last is in its cache, and every other
+    /// connection drops its own after each commit. What would write is left to a connection that cannot (M-4).
+    pub(super) fn read(&self, statement: &Statement) -> Option<Result<Vec<Row>, SubstrateError>> {
+        let pen = self.shared.free_pen()?;
+        let reads = pen.connection.prepare_cached(statement.sql).is_ok_and(|prepared| prepared.readonly());
+        reads.then(|| query(&pen.connection, statement).map_err(|error| Fault::from(&error).into()))
+    }
+
     /// Writes a job if nobody else writes or waits to; returns it otherwise.
     fn write_at_once(&self, job: Job) -> Option<Job> {
-        if self.shared.waiting.load(Ordering::SeqCst) > 0 {
-            return Some(job);
-        }
-        let pen = match self.shared.pen.try_lock() {
-            Ok(pen) => pen,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Some(job),
-        };
+        let Some(pen) = self.shared.free_pen() else { return Some(job) };
         match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
             // Whatever else this thread has to do is taken over by another meanwhile.
             Ok(RuntimeFlavor::MultiThread) => block_in_place(|| pen.write_one(job)),

@@ -160,6 +160,25 @@ async fn other_tasks_go_on_while_a_job_is_written() {
     assert_eq!(writing.await.unwrap(), Ok("the other task"));
 }
 
+/// A read takes the writing connection only where nobody has it or waits for it: a disk that hangs holds up who writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_does_not_wait_for_a_job_that_is_written() {
+    let (_directory, store) = store().await;
+    let store = Arc::new(store);
+    let release = hold(&store).await;
+    let version = Statement::new(sql::READ_VERSION, []);
+    assert!(store.writer.read(&version).is_none());
+    let read: &dyn SubstrateRead = &*store;
+    let identity = tokio::time::timeout(PATIENCE, read.identity()).await.unwrap();
+    assert_eq!(identity.unwrap(), store.identity);
+    release.send(()).unwrap();
+    // Behind the one that was held.
+    store.writer.submit(Wake::Nobody, |_| Ok(Ending::Keep(()))).await.unwrap();
+    while store.writer.read(&version).is_none() {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// The thread waits for jobs without a limit until somebody wants to know of other programs.
 #[tokio::test]
 async fn what_other_programs_write_is_seen_however_late_one_asks() {

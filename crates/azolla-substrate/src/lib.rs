@@ -33,4 +33,4 @@ pub use statement::{Cell, Row, Statement, Step};
 pub use substrate::{BoxFuture, JournalCursor, LoadError, Opening, Substrate, SubstrateRead};
 pub use system::{SystemClock, SystemIds};
 pub use tasks::{CaptureFilter, DeadlinePause, Snooze, StoredCapture, TriageOutput};
-pub use verify::{Finding, relations, verify};
+pub use verify::{Finding, relations, verify, verify_rows};

@@ -77,7 +77,8 @@ impl Trust {
         }
         // What cannot be read is shown, and never pinned.
         RepositoryFile::parse(&bytes)?;
-        let pins = !already && (self.yes || (!self.json && self.agreed()?));
+        // What is trusted already is kept for this branch too: what another one has may be replaced.
+        let pins = self.yes || (!self.json && (already || self.agreed()?));
         if pins {
             let pin = Pin { base_branch: branch, file: &bytes, at: SystemClock.now() };
             store.pin(repo, own, &pin)?;

@@ -369,6 +369,27 @@ fn r13_the_file_of_another_base_is_pinned_beside_that_of_the_own() {
     assert!(gone.ends_with("has no branch gone\nhint: azolla trust --base main\n"), "{gone}");
 }
 
+/// R13: two branches with the same file are two pins, so that a new file on one of them is no question about the other.
+#[test]
+fn r13_a_file_that_is_trusted_on_one_branch_is_kept_for_another_that_is_asked_about() {
+    let world = World::with_worker(TWO_FILES);
+    let app = world.path("app");
+    let file = |budget: &str| {
+        fs::write(app.join(".azolla.toml"), format!("budget_ms = {budget}\n")).unwrap();
+        world.commit(&app);
+    };
+    file("60000");
+    git(&app, &["branch", "release-1"]);
+    let says = |arguments: &[&str]| world.azolla(&[&["trust"], arguments].concat()).stderr;
+    assert_eq!(says(&["--yes"]), "it counts from now on\n");
+    assert_eq!(says(&["--base", "release-1"]), "it is trusted already\n");
+    file("120000");
+    assert_eq!(says(&["--yes"]), "it counts from now on\n");
+    for arguments in [&["trust", "--json"][..], &["trust", "--base", "release-1", "--json"]] {
+        assert_eq!(world.azolla(arguments).json("trust")["trusted"], true, "{arguments:?}");
+    }
+}
+
 #[test]
 fn t17_review_names_what_runs_by_itself_first() {
     let world =

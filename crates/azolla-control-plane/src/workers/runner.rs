@@ -77,7 +77,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             }
         };
         match caught(Box::pin(work)).await {
-            Ok(Some(tick)) => return Ok(tick),
+            Ok(Some(ended)) => return ended,
             Ok(None) => lease::release(ctx, &claim, Release::Unused).await?,
             Err(error) => {
                 let id = &stored.workorder.objective_id;
@@ -101,7 +101,10 @@ async fn ends_unasked(ctx: &WorkerContext, stored: &StoredWorkorder) -> bool {
         || lease::is_cancelled(ctx, &stored.workorder.objective_id).await
 }
 
-async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Result<Tick, WorkerError> {
+/// How a run ended whose claim is dealt with: nobody gives that back any more, whatever the error is.
+type Ended = Result<Tick, WorkerError>;
+
+async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Result<Ended, WorkerError> {
     let budget_ms = stored.workorder.budget_ms;
     let current = ctx.read().objective(&stored.workorder.objective_id).await?;
     let current = current.ok_or_else(|| WorkerError::Broken("the objective is gone".to_owned()))?;
@@ -110,18 +113,20 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
     let remaining = budget_ms.saturating_sub(claim.grant.budget_consumed_ms);
     if claim.grant.claim_count > ctx.settings.claims_without_outcome_max {
         let notes = format!("{} runs of this workorder ended without a result.", claim.grant.claim_count - 1);
-        return finish(ctx, claim, &subject, Yield::failed(Some("POISON"), notes)).await;
+        return Ok(finish(ctx, claim, &subject, Yield::failed(Some("POISON"), notes)).await);
     }
     if is_cancelled {
-        return finish(ctx, claim, &subject, cancelled()).await;
+        return Ok(finish(ctx, claim, &subject, cancelled()).await);
     }
     if remaining == 0 {
         let result = Yield::over_budget(budget_ms, "Earlier claims used all of it.");
-        return finish(ctx, claim, &subject, result).await;
+        return Ok(finish(ctx, claim, &subject, result).await);
     }
     let Some(diazotroph) = ctx.flow.diazotroph(subject.workorder.diazotroph_type) else {
         let notes = format!("This azolla has nobody for {}.", subject.workorder.diazotroph_type);
-        return finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Setup.as_str()), notes)).await;
+        return Ok(
+            finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Setup.as_str()), notes)).await
+        );
     };
     // The limit of retries is one for all claims (O-1).
     let before = match claim.grant.fence.claim_version {
@@ -132,10 +137,11 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
     let account = account(ctx, &subject.workorder);
     let meter = match ctx.ledger.begin(&account) {
         Ok(allowance) => Meter::new(allowance),
-        Err(Withheld::Wait(wait)) => return wait_for(ctx, claim, &subject, &wait, None).await,
+        Err(Withheld::Wait(wait)) => return wait_for(ctx, claim, &subject, &wait, None).await.map(Ok),
         Err(Withheld::Cap(reason)) => {
-            return finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Cap.as_str()), reason))
-                .await;
+            return Ok(
+                finish(ctx, claim, &subject, Yield::failed(Some(FailureKind::Cap.as_str()), reason)).await
+            );
         }
     };
     let job = match load(ctx, claim, subject).await {
@@ -176,7 +182,7 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         Held::Done(Ok(Ok(Worked::Done(result)))) => *result,
         Held::Done(Ok(Ok(Worked::Wait(wait, usage)))) => {
             ctx.ledger.hold(diazotroph.provider(), &wait);
-            return wait_for(ctx, claim, &job.subject, &wait, Some(&usage)).await;
+            return wait_for(ctx, claim, &job.subject, &wait, Some(&usage)).await.map(Ok);
         }
         Held::Done(Ok(Err(WorkerError::Repository(RepositoryError::Unusable { what, action })))) => {
             let action = then_retry(&action, &job.subject.workorder.objective_id);
@@ -184,7 +190,7 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
             Yield { usage: used(), more, ..Yield::failed(Some("REPOSITORY"), what) }
         }
         Held::Done(Ok(Err(error))) => {
-            return count_failure(ctx, claim, &job.subject, used().as_ref(), error).await;
+            return Ok(count_failure(ctx, claim, &job.subject, used().as_ref(), error).await);
         }
         Held::Done(Err(_)) => {
             let over = Yield::over_budget(budget_ms, "");
@@ -192,13 +198,13 @@ async fn run(ctx: &WorkerContext, claim: &Claim, stored: StoredWorkorder) -> Res
         }
         Held::Cancelled => Yield { usage: used(), sandbox_mode: meter.sandbox_mode(), ..cancelled() },
         // PF-6e: no further shared-state write. The time stays set aside, for whoever has the claim now.
-        Held::Lost => return Ok(Tick::Advanced),
+        Held::Lost => return Ok(Ok(Tick::Advanced)),
         Held::Stopping => {
             give_back(ctx, claim, &job.subject, used().as_ref(), Release::Unused).await?;
-            return Ok(Tick::Idle);
+            return Ok(Ok(Tick::Idle));
         }
     };
-    finish(ctx, claim, &job.subject, result).await
+    Ok(finish(ctx, claim, &job.subject, result).await)
 }
 
 fn account(ctx: &WorkerContext, workorder: &Workorder) -> RunAccount {
@@ -307,12 +313,7 @@ async fn load(ctx: &WorkerContext, claim: &Claim, subject: Subject) -> Result<Jo
 }
 
 /// Ends a run with its bundle. One that cannot be recorded counts.
-async fn finish(
-    ctx: &WorkerContext,
-    claim: &Claim,
-    subject: &Subject,
-    result: Yield,
-) -> Result<Tick, WorkerError> {
+async fn finish(ctx: &WorkerContext, claim: &Claim, subject: &Subject, result: Yield) -> Ended {
     let usage = result.usage.clone();
     match record(ctx, claim, subject, result).await {
         Err(error) => count_failure(ctx, claim, subject, usage.as_ref(), error).await,
@@ -329,7 +330,7 @@ async fn count_failure(
     subject: &Subject,
     usage: Option<&Usage>,
     error: WorkerError,
-) -> Result<Tick, WorkerError> {
+) -> Ended {
     if give_back(ctx, claim, subject, usage, Release::Failed).await.is_err() {
         // Not even that fits. What the store does not answer now, the end of the lease does.
         let _ = lease::release(ctx, claim, Release::Failed).await;

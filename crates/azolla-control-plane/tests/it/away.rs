@@ -445,6 +445,47 @@ async fn w7_b3_an_answer_that_a_store_is_away_for_is_counted() {
     assert!(matches!(world.runner().await, Tick::Waiting(_)), "and it waits");
 }
 
+/// A store with no room for what a worker answers, nor, for once, for the end of its claim.
+struct FullForOnce {
+    store: Arc<dyn Substrate>,
+    has_refused: AtomicBool,
+}
+
+impl Decorator for FullForOnce {
+    fn inner(&self) -> &dyn Substrate {
+        &*self.store
+    }
+
+    fn commit(&self, _: Commit) -> BoxFuture<'_, Result<CommitOutcome, SubstrateError>> {
+        Box::pin(async { Err(full()) })
+    }
+
+    fn release_claim<'a>(
+        &'a self,
+        fence: &'a Fence,
+        release: Release,
+        actor: Actor,
+    ) -> BoxFuture<'a, Result<(), SubstrateError>> {
+        if !self.has_refused.swap(true, Ordering::SeqCst) {
+            return Box::pin(async { Err(full()) });
+        }
+        self.store.release_claim(fence, release, actor)
+    }
+}
+
+/// W-7, B-3: a claim that was paid for is not given back as one that came to nothing, when there is room again.
+#[tokio::test(start_paused = true)]
+async fn w7_b3_a_claim_that_was_paid_for_counts_also_where_its_end_did_not_fit() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.scheduled().await;
+    let full = FullForOnce { store: world.store.store.clone(), has_refused: AtomicBool::new(false) };
+    world.ctx.substrate = Arc::new(Decorated(full));
+    is_full(runner::tick(&world.ctx).await);
+    let stored =
+        world.store.read().workorder(&workorder(&id, 1)).await.expect("a read").expect("it is there");
+    assert_eq!((stored.claim_count, world.diazotroph().calls()), (1, 1));
+}
+
 /// W-3, W-7: the same where not even the end of a workorder fits.
 #[tokio::test(start_paused = true)]
 async fn w3_w7_an_end_that_a_disk_has_no_room_for_is_not_tried_without_a_pause() {

@@ -14,7 +14,7 @@ use super::{
     floor::Floor,
     look::Looker,
     operator::{Promise, Told},
-    site::{Answer, NOTES, PATCHING, Site, git, side_by_side, until},
+    site::{NOTES, PATCHING, Site, git, side_by_side, until},
 };
 
 /// How long orphaned gits of killed processes may take to end by themselves.
@@ -69,21 +69,6 @@ pub(super) struct Left {
     pub(super) takeovers: u64,
 }
 
-/// Runs a command, again where it says that a store did not answer: in a time that passes twenty times as fast, a busy machine
-/// is too slow to connect now and then.
-fn patiently(site: &Site, machine: usize, arguments: &[&str]) -> anyhow::Result<Answer> {
-    const TEMPORARY: i32 = 75;
-    const TRIES: usize = 10;
-    let mut answer = site.azolla(machine, arguments)?;
-    for _ in 1..TRIES {
-        if answer.code != Some(TEMPORARY) {
-            break;
-        }
-        answer = site.azolla(machine, arguments)?;
-    }
-    Ok(answer)
-}
-
 /// Checks all of it; an error says what does not hold.
 pub(super) fn all(floor: &Floor<'_>, before: &[Checkout]) -> anyhow::Result<Left> {
     let site = floor.site;
@@ -92,7 +77,7 @@ pub(super) fn all(floor: &Floor<'_>, before: &[Checkout]) -> anyhow::Result<Left
     processes(site)?;
     // The first thing that a start does is to remove what killed ones left.
     side_by_side(0..site.homes().len(), |machine| {
-        let answer = patiently(site, machine, &["run", "--until-idle"])?;
+        let answer = site.azolla(machine, &["run", "--until-idle"])?;
         ensure!(
             answer.code == Some(0),
             "work was left: {:?} {}{}",
@@ -110,7 +95,7 @@ pub(super) fn all(floor: &Floor<'_>, before: &[Checkout]) -> anyhow::Result<Left
     let mut left = Left::default();
     let mut stores = BTreeMap::new();
     for azolla in site.azollas() {
-        let exported = patiently(site, 0, &["export", "--azolla", azolla])?.ok()?;
+        let exported = site.azolla(0, &["export", "--azolla", azolla])?.ok()?;
         let store = Store::read(&exported).with_context(|| azolla.to_owned())?;
         store.once().with_context(|| azolla.to_owned())?;
         store.count(&mut left);
@@ -187,7 +172,7 @@ fn verified(site: &Site) -> anyhow::Result<()> {
     side_by_side(site.azollas(), |azolla| {
         let git: &[&str] = if azolla == NOTES { &[] } else { &["--git"] };
         let words = [&["verify", "--json", "--azolla", azolla][..], git].concat();
-        let answer = patiently(site, 0, &words)?;
+        let answer = site.azolla(0, &words)?;
         ensure!(answer.code == Some(0), "azolla {}: {}{}", words.join(" "), answer.stdout, answer.stderr);
         Ok(())
     })

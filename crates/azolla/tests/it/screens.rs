@@ -126,19 +126,23 @@ fn nothing_waits_for_a_terminal_that_is_not_there() {
     assert!(asked.stderr.ends_with("hint: azolla trust --yes\n"), "{asked:?}");
 }
 
+/// Returns an id with another last character, whatever it was.
+fn slipped(id: &str) -> String {
+    let (part, last) = id.split_at(id.len() - 1);
+    format!("{part}{}", if last == "0" { "1" } else { "0" })
+}
+
 #[test]
 fn a_run_and_a_note_that_are_nearly_right_are_answered_too() {
     let world = World::with_worker("cat > /dev/null; echo two >> a.txt\n");
     let id = world.approved("Add a line");
     world.azolla(&["run", "--until-idle"]).ok();
-    let run = format!("{}-1", id.replace("obj-", "run-"));
-    let slip = format!("{}x-1", &run[..run.len() - 3]);
-    let refused = world.azolla(&["explain", &slip]).refused(3);
+    let body = id.strip_prefix("obj-").unwrap();
+    let run = format!("run-{body}-1");
+    let refused = world.azolla(&["explain", &format!("run-{}-1", slipped(body))]).refused(3);
     assert!(refused.contains(&format!("did you mean {run} (Add a line)?")), "{refused}");
     let note = world.azolla(&["capture", "call Kim"]).ok().trim_end().to_owned();
-    let slip =
-        format!("{}!", &note[..note.len() - 1]).replace('!', if note.ends_with('0') { "1" } else { "0" });
-    let refused = world.azolla(&["triage", "process", &slip, "--reason", "x"]).refused(3);
+    let refused = world.azolla(&["triage", "process", &slipped(&note), "--reason", "x"]).refused(3);
     assert!(refused.contains(&format!("did you mean {note} (call Kim)?")), "{refused}");
 }
 
@@ -197,8 +201,7 @@ fn colour_is_for_those_who_see_it() {
 fn what_is_nearly_right_is_answered_with_what_is() {
     let world = World::with_worker("true\n");
     let id = world.objective("Round half up", "x");
-    let (part, last) = id.split_at(id.len() - 1);
-    let slip = format!("{part}{}", if last == "0" { "1" } else { "0" });
+    let slip = slipped(&id);
     let cases: [(&[&str], i32, &str); 12] = [
         (&["objectve", "list"], 2, "'objective'"),
         (&["objective", "aprove", "4k2"], 2, "'approve'"),

@@ -87,6 +87,11 @@ impl Home {
         Ok(self.connection.query_row(sql::IS_PINNED, (repo, file), |row| row.get(0))?)
     }
 
+    /// Returns what is pinned of a repository's file for a branch. What has none yet is of `own`, the azolla's own base.
+    pub(crate) fn pinned(&self, repo: &str, own: &str, branch: &str) -> Result<Option<Vec<u8>>, HomeError> {
+        Ok(self.connection.query_row(sql::PINNED, (repo, own, branch), |row| row.get(0)).optional()?)
+    }
+
     /// Returns when the operator last pinned a repository's file, by its branches.
     pub(crate) fn pins(&self, repo: &str) -> Result<HashMap<String, Timestamp>, HomeError> {
         let mut statement = self.connection.prepare(sql::PINS)?;

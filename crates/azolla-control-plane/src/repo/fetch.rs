@@ -121,6 +121,8 @@ impl GitRepository {
 
     /// Returns the branches that are there: first the one that HEAD is at, last those that are ours.
     pub(super) async fn heads(&self) -> Result<Vec<String>, RepositoryError> {
+        // It may be the first that is asked of a mirror.
+        self.mirror.prepare()?;
         let place = match &self.repo {
             RepoRef::Path(path) => source::find(path)?.common_dir.into_os_string(),
             RepoRef::Url { url, .. } => url.into(),

@@ -276,3 +276,11 @@ async fn describing_a_commit_starts_git_twice_and_again_once() {
         }
     }
 }
+
+/// R13: which branches there are may be the first thing that is asked, on a machine whose mirror is not made yet.
+#[tokio::test]
+async fn branches_are_listed_before_anything_was_fetched() {
+    let world = World::new();
+    world.run(&["branch", "release-1"]);
+    assert_eq!(world.open().bases().await.unwrap(), ["main", "release-1"]);
+}

@@ -77,8 +77,10 @@ impl Trust {
         }
         // What cannot be read is shown, and never pinned.
         RepositoryFile::parse(&bytes)?;
-        // What is trusted already is kept for this branch too: what another one has may be replaced.
-        let pins = self.yes || (!self.json && (already || self.agreed()?));
+        // What is trusted already is kept for this branch too: what another one has may be replaced. Where this one has
+        // another file, work that began with it still needs that: only the operator replaces it.
+        let is_kept = store.pinned(repo, own, branch)?.is_none_or(|pinned| pinned == bytes);
+        let pins = self.yes || (!self.json && if already { is_kept } else { self.agreed()? });
         if pins {
             let pin = Pin { base_branch: branch, file: &bytes, at: SystemClock.now() };
             store.pin(repo, own, &pin)?;
@@ -91,8 +93,11 @@ impl Trust {
             screen::show_json("trust", data)?;
         } else {
             remark(match (already, pins) {
-                (true, _) => "it is trusted already",
-                (_, true) => "it counts from now on",
+                (true, true) => "it is trusted already",
+                (true, false) => {
+                    "it is trusted already, as that of another branch; --yes pins it for this one"
+                }
+                (false, true) => "it counts from now on",
                 (false, false) => "it does not count",
             });
             for command in &next {

@@ -191,6 +191,9 @@ pub(super) const IS_PINNED: &str = "SELECT EXISTS (SELECT 1 FROM pin WHERE repo 
 
 pub(super) const PINS: &str = "SELECT base_branch, pinned_at FROM pin WHERE repo = ?1";
 
+pub(super) const PINNED: &str =
+    "SELECT file FROM pin WHERE repo = ?1 AND (base_branch = ?3 OR base_branch = '' AND ?2 = ?3)";
+
 pub(super) const PIN: &str = "
     INSERT INTO pin (repo, base_branch, file, pinned_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (repo, base_branch) DO UPDATE SET file = excluded.file, pinned_at = excluded.pinned_at";

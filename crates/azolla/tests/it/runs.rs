@@ -390,6 +390,34 @@ fn r13_a_file_that_is_trusted_on_one_branch_is_kept_for_another_that_is_asked_ab
     }
 }
 
+/// R13: a look takes no trust away. What was pinned for a branch is what work that began there needs.
+#[test]
+fn r13_a_look_leaves_what_was_trusted_for_a_branch() {
+    let world = World::with_worker(TWO_FILES);
+    let app = world.path("app");
+    let file = |branch: &str, budget: &str| {
+        git(&app, &["switch", "-q", branch]);
+        fs::write(app.join(".azolla.toml"), format!("budget_ms = {budget}\n")).unwrap();
+        world.commit(&app);
+    };
+    git(&app, &["branch", "release-1"]);
+    let says =
+        |arguments: &[&str]| world.azolla(&[&["trust", "--base", "release-1"], arguments].concat()).stderr;
+    file("release-1", "60000");
+    assert_eq!(says(&["--yes"]), "it counts from now on\n");
+    file("main", "120000");
+    world.azolla(&["trust", "--yes"]).ok();
+    // The same as on main, for a while.
+    file("release-1", "120000");
+    assert!(says(&[]).starts_with("it is trusted already, as that of another branch; "));
+    file("release-1", "60000");
+    assert_eq!(says(&[]), "it is trusted already\n");
+    file("release-1", "120000");
+    says(&["--yes"]);
+    file("release-1", "60000");
+    assert!(says(&[]).contains("nobody is here to ask"));
+}
+
 #[test]
 fn t17_review_names_what_runs_by_itself_first() {
     let world =

@@ -41,7 +41,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             Gated::Failed => tick = tick.or_wait(ctx.backoff.failed(&resource)),
             // C-8: on to the next candidate.
             Gated::Held => {
-                if let Some(left) = ctx.held_for(&resource, Some(&objective_id)).await? {
+                if let Some(left) = ctx.refused_for(&resource, Some(&objective_id)).await? {
                     tick = tick.or_wait(left);
                 }
             }

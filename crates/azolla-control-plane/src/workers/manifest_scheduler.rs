@@ -67,7 +67,7 @@ async fn schedule_oldest(ctx: &WorkerContext, flow: &TaskMgmtFlow) -> Result<Tic
             Claimed::Full => return Ok(tick),
             // C-8: on to the next candidate.
             Claimed::Held => {
-                if let Some(left) = ctx.held_for(&resource, Some(&flow.standing)).await? {
+                if let Some(left) = ctx.refused_for(&resource, Some(&flow.standing)).await? {
                     tick = tick.or_wait(left);
                 }
             }

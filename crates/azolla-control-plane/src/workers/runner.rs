@@ -62,7 +62,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
         }
         let Some(claim) = lease::acquire(ctx, &resource, Actor::Runner).await? else {
             // C-8: on to the next candidate.
-            if let Some(left) = ctx.held_for(&resource, Some(&stored.workorder.objective_id)).await? {
+            if let Some(left) = ctx.refused_for(&resource, Some(&stored.workorder.objective_id)).await? {
                 tick = tick.or_wait(left);
             }
             continue;

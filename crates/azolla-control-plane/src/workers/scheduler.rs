@@ -61,7 +61,7 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
             Claimed::Full => return Ok(tick),
             // C-8: on to the next candidate.
             Claimed::Held => {
-                if let Some(left) = ctx.held_for(&resource, None).await? {
+                if let Some(left) = ctx.refused_for(&resource, None).await? {
                     tick = tick.or_wait(left);
                 }
             }

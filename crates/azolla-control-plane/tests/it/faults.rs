@@ -36,6 +36,8 @@ enum Fault {
     Read(&'static str, SubstrateError),
     /// A commit, before anything is written.
     Commit(SubstrateError),
+    /// A claim is refused, though nobody holds it: who did has given it back right after.
+    Held,
 }
 
 /// A store with faults, which counts the claims that are not part of a commit.
@@ -112,6 +114,10 @@ impl Decorator for Faulty {
     ) -> BoxFuture<'a, Result<ClaimOutcome, SubstrateError>> {
         *self.claims.lock().unwrap() += 1;
         *self.held.lock().unwrap() = Some(Instant::now());
+        let is_refused = self.faults.lock().unwrap().pop_front_if(|fault| matches!(fault, Fault::Held));
+        if is_refused.is_some() {
+            return Box::pin(async { Ok(ClaimOutcome::Held) });
+        }
         self.store.acquire_claim(resource, owner, lease, actor)
     }
 
@@ -204,6 +210,25 @@ async fn w7_a_gate_claims_first_what_it_has_not_made_or_somebody_died_of() {
     assert_eq!((world.gate().await, faulty.claims()), (Tick::Advanced, 1));
 }
 
+/// C-8, invariant 12: what was held when it was asked for, and is free when it is looked at, is left to nobody: it is waited
+/// for, so a run that goes on until nothing is left goes on.
+#[tokio::test]
+async fn c8_what_is_given_back_between_two_looks_is_not_passed_over() {
+    let (mut world, _, faulty) = patch().await;
+    world.as_another_owner();
+    faulty.fail_next(Fault::Held);
+    assert!(matches!(world.gate().await, Tick::Waiting(_)));
+    assert_eq!(world.gate().await, Tick::Advanced);
+
+    let mut world = TaskWorld::new(Backend::Sqlite).await;
+    world.scheduled(&["buy milk"]).await;
+    let faulty = Faulty::new(&world.store);
+    world.ctx.substrate = faulty.decorated();
+    faulty.fail_next(Fault::Held);
+    assert!(matches!(world.runner().await, Tick::Waiting(_)));
+    assert_eq!(world.runner().await, Tick::Advanced);
+}
+
 /// W-7: a row that cannot be read is counted against the one workorder, which waits; a store that is away is not, and the tick
 /// ends.
 #[tokio::test]
@@ -284,7 +309,9 @@ async fn g1_a_gate_that_is_late_does_not_bring_a_branch_back() {
         world.repository.forget(&branch);
         faulty.go.notify_one();
     };
-    assert_eq!(tokio::join!(world.gate(), meanwhile).0, Tick::Idle, "there is nothing left to do on it");
+    let late = tokio::join!(world.gate(), meanwhile).0;
+    assert!(matches!(late, Tick::Waiting(_)), "{late:?}");
+    assert_eq!(world.gate().await, Tick::Idle, "there is nothing left to do on it");
     assert_eq!(world.repository.published(&format!("azolla/{id}")), None);
 }
 

@@ -3,6 +3,7 @@
 
 use std::io::Cursor;
 
+use azolla_control_plane::Tick;
 use azolla_protocol::{
     Actor, AzollaType, DOCUMENT_BYTES_MAX, EventId, GateResult, ObjectiveId, ObjectiveStatus, ResourceRef,
 };
@@ -126,6 +127,15 @@ on_both_backends! {
             world.scheduler().await;
             assert_eq!(world.objective(&free).await.objective.status, ObjectiveStatus::InProgress, "{then}");
             assert_eq!(world.objective(&stuck).await.objective.status, ObjectiveStatus::Todo, "{then}");
+            // Once there is room again, it is looked at a few times, and not waited for without end.
+            world.runner().await;
+            world.gate().await;
+            let mut looks = 0;
+            while world.scheduler().await != Tick::Idle {
+                looks += 1;
+                assert!(looks < 10, "{then}");
+            }
+            assert!(looks > 0, "{then}: it was never looked at");
         }
     }
 

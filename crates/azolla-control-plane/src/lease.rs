@@ -93,7 +93,15 @@ pub(crate) async fn commit_claiming(
 
 /// Returns the store's time, for what is committed under a claim.
 pub(crate) async fn now(ctx: &WorkerContext, claim: &Claim) -> Result<Timestamp, SubstrateError> {
-    insist(claim.believed_until(), || ctx.read().now()).await
+    read(claim, || ctx.read().now()).await
+}
+
+/// Reads what is committed under a claim next, with as much patience.
+pub(crate) async fn read<'a, T>(
+    claim: &Claim,
+    ask: impl Fn() -> BoxFuture<'a, Result<T, SubstrateError>>,
+) -> Result<T, SubstrateError> {
+    insist(claim.believed_until(), ask).await
 }
 
 /// Asks a store again that is away for a moment, for as long as a claim is believed to hold: nothing was written, and the

@@ -359,13 +359,13 @@ async fn record(
             ..over
         };
     }
-    answer::complete(ctx.read(), &subject.workorder, &mut result).await;
+    answer::complete(ctx, claim, &subject.workorder, &mut result).await?;
     let stored = match Validated::new(bundle(subject, &result, elapsed, now)) {
         Ok(bundle) => bundle,
         Err(error) => {
             // What came back does not fit an artifact: the run still ends, with that as its reason (B-3).
             result = Yield { usage: result.usage, ..Yield::failed(None, error.to_string()) };
-            answer::complete(ctx.read(), &subject.workorder, &mut result).await;
+            answer::complete(ctx, claim, &subject.workorder, &mut result).await?;
             Validated::new(bundle(subject, &result, elapsed, now))?
         }
     };

@@ -11,8 +11,8 @@ use std::{
 
 use azolla_control_plane::{Tick, WorkerError, workers::gate};
 use azolla_protocol::{
-    Actor, CommitId, GateResult, GenerationOutcome, IdSource, LeaseLength, ObjectiveId, OwnerId, ResourceRef,
-    WorkOrderId,
+    Actor, CommitId, FailureKind, GateResult, GenerationOutcome, IdSource, LeaseLength, ObjectiveId, OwnerId,
+    ResourceRef, WorkOrderId,
 };
 use azolla_substrate::{
     BoxFuture, ClaimOutcome, Commit, CommitOutcome, Fence, Release, RenewOutcome, Row, Statement, Substrate,
@@ -20,7 +20,7 @@ use azolla_substrate::{
 };
 use azolla_testkit::{
     Answer, Backend, Decorated, Decorator, ScriptedDiazotroph, SequentialIds, TaskWorld, TestStore, World,
-    cycle::LEASE_MS,
+    cycle::LEASE_MS, task_world::STANDING,
 };
 use tokio::{sync::Notify, time::Instant};
 
@@ -227,6 +227,29 @@ async fn c8_what_is_given_back_between_two_looks_is_not_passed_over() {
     faulty.fail_next(Fault::Held);
     assert!(matches!(world.runner().await, Tick::Waiting(_)));
     assert_eq!(world.runner().await, Tick::Advanced);
+}
+
+/// TF-5, A-3: what a triage without an answer was about is in its bundle, also where the store was away when it was looked up;
+/// the command that its pause names works.
+#[tokio::test(start_paused = true)]
+async fn tf5_a_store_that_is_away_for_a_moment_takes_no_note_out_of_a_bundle() {
+    let failed = GenerationOutcome::Failed { kind: FailureKind::Setup, reason: "no key".into() };
+    let mut world = TaskWorld::with(Backend::Sqlite, [Answer::Outcome(failed)]).await;
+    let notes = world.scheduled(&["buy milk", "call the bank"]).await;
+    let faulty = Faulty::new(&world.store);
+    world.ctx.substrate = faulty.decorated();
+    faulty.fail_next(Fault::Seen("FROM context_snapshot"));
+    faulty.fail_next(Fault::Read("FROM context_snapshot", away()));
+    assert_eq!(world.runner().await, Tick::Advanced);
+    assert!(faulty.faults.lock().unwrap().is_empty(), "the store was never away");
+    assert_eq!(world.gate().await, Tick::Advanced);
+    let standing = ObjectiveId::new(STANDING).expect("an id");
+    let [run] = &world.store.read().runs_of(&standing).await.expect("a read")[..] else { panic!("one run") };
+    let mut retried = world.operator().retry_output(&run.output_id).await.expect("the action works");
+    retried.sort();
+    let mut notes = notes;
+    notes.sort();
+    assert_eq!(retried, notes);
 }
 
 /// W-7: a row that cannot be read is counted against the one workorder, which waits; a store that is away is not, and the tick

@@ -10,12 +10,13 @@ use azolla_protocol::{
     RunnerStatus, Workorder,
     content::{manifest_answer_schema, triage_content_schema},
 };
-use azolla_substrate::SubstrateRead;
+use azolla_substrate::{BoxFuture, SubstrateError};
 use serde_json::Value;
 
 use crate::{
+    context::WorkerContext,
     generation::{Asking, Worked, Yield, storable},
-    lease::Claim,
+    lease::{self, Claim},
 };
 
 /// The step that takes long.
@@ -69,19 +70,30 @@ pub(super) async fn generate(asking: Asking<'_>, workorder: &Workorder, claim: &
 }
 
 /// Puts into a yield what its bundle says however the run ended: what it was about, from the snapshot (TF-5, MF-5). A
-/// snapshot that cannot be read is no reason not to end (B-3).
-pub(super) async fn complete(read: &dyn SubstrateRead, workorder: &Workorder, result: &mut Yield) {
+/// snapshot that is broken is no reason not to end (B-3); a store that is away is, for the bundle stays as it is made.
+pub(super) async fn complete(
+    ctx: &WorkerContext,
+    claim: &Claim,
+    workorder: &Workorder,
+    result: &mut Yield,
+) -> Result<(), SubstrateError> {
     let (key, title) = match workorder.diazotroph_type {
-        DiazotrophType::Patch => return,
+        DiazotrophType::Patch => return Ok(()),
         DiazotrophType::Triage => ("capture_ids", "Triage"),
         DiazotrophType::ManifestBuilder => ("queried_azolla_ids", "Orientation"),
     };
     result.title.get_or_insert_with(|| title.to_owned());
-    if !result.more.contains_key(key)
-        && let Ok(Some(snapshot)) = read.context_snapshot(&workorder.context_snapshot_id).await
-    {
-        result.more.insert(key.into(), from_snapshot(&snapshot, key));
+    if result.more.contains_key(key) {
+        return Ok(());
     }
+    let snapshot =
+        || -> BoxFuture<'_, _> { Box::pin(ctx.read().context_snapshot(&workorder.context_snapshot_id)) };
+    match lease::read(claim, snapshot).await {
+        Ok(Some(snapshot)) => _ = result.more.insert(key.into(), from_snapshot(&snapshot, key)),
+        Err(away @ SubstrateError::Unavailable(_)) => return Err(away),
+        Ok(None) | Err(_) => {}
+    }
+    Ok(())
 }
 
 fn schema(diazotroph_type: DiazotrophType) -> &'static Value {

@@ -12,7 +12,7 @@ mod walk;
 pub use image::Loss;
 pub use power::{Cut, Recording};
 pub use shim::Shim;
-pub use walk::{Counts, Walked, count, said_on_full_disk, walk};
+pub use walk::{Counts, Walked, branch_is_synced_first, count, said_on_full_disk, walk};
 
 use std::path::{Path, PathBuf};
 

@@ -34,15 +34,12 @@ const BINARY_ATTRIBUTES: &str =
 /// Stands for the user's configuration. The repository's owner may be another user than ours: the operator named it.
 const GLOBAL: &str = "[safe]\n\tdirectory = *\n";
 const HEAD: &str = "ref: refs/heads/none\n";
-/// git hands every object and ref to the disk before it gives it a name, so that none can be torn; [`Mirror::flush`]
-/// then makes all of them durable at once. A flush by git for each would cost five of them per patch.
 macro_rules! config {
     ($version:literal, $extensions:literal) => {
         concat!(
             "[core]\n\trepositoryformatversion = ",
             $version,
             "\n\tbare = true\n\tlogallrefupdates = false\n",
-            "\tfsync = committed,reference\n\tfsyncMethod = writeout-only\n",
             $extensions,
             "[gc]\n\tauto = 0\n[uploadpack]\n\tallowanysha1inwant = true\n"
         )

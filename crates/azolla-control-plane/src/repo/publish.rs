@@ -3,7 +3,11 @@
 //! Publishing is a fetch of objects alone, run in the operator's repository, then one compare-and-swap of one ref. A
 //! push would run the operator's hooks, and `git fetch` itself follows settings that write more than a ref.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
 
 use azolla_protocol::ObjectiveId;
 
@@ -18,6 +22,9 @@ use super::{
 
 /// Times that a ref is set against another process that sets it too.
 const TRIES: usize = 3;
+
+/// In the operator's repository git syncs each object and ref by itself, whatever file system that is on; there are few.
+const SYNCED: &str = "core.fsyncMethod=fsync";
 
 /// Why the operator's branch moved, as its log says.
 const PUBLISH: &str = "azolla: publish";
@@ -194,6 +201,7 @@ impl Branch<'_> {
             self.set(&source, PUBLISH, &back).await?;
             return Ok(false);
         }
+        self.flush(&source).await?;
         Ok(true)
     }
 
@@ -223,7 +231,25 @@ impl Branch<'_> {
 
     async fn set(&self, source: &Source, why: &str, input: &str) -> Result<Output, RepositoryError> {
         let arguments = ["update-ref", "--no-deref", "-m", why, "--stdin"];
-        self.repository.git.run(Call::new(&source.common_dir, arguments).input(input)).await
+        let call = Call::new(&source.common_dir, arguments).config(SYNCED).input(input);
+        self.repository.git.run(call).await
+    }
+
+    /// Makes the name of the ref durable, as git has made what it says: the store is told of it next.
+    async fn flush(&self, source: &Source) -> Result<(), RepositoryError> {
+        let file = if source.reftable { "reftable/tables.list" } else { &self.branch_ref };
+        let file = source.common_dir.join(file);
+        let flushed = tokio::task::spawn_blocking(move || {
+            // git removes a directory with the last ref in it.
+            let directory = file.ancestors().skip(1).find_map(|directory| File::open(directory).ok());
+            directory.map_or(Ok(()), |directory| directory.sync_all())
+        });
+        match flushed.await.map_err(|error| unavailable(error.to_string()))? {
+            Err(error) if !cannot_be_synced(&error) => {
+                Err(unavailable(format!("{} cannot be flushed: {error}", source.common_dir.display())))
+            }
+            _ => Ok(()),
+        }
     }
 
     async fn present(&self, source: &Source) -> Result<Present, RepositoryError> {
@@ -262,6 +288,11 @@ impl Publishing<'_> {
         loop {
             tries += 1;
             match self.round(path, earlier).await? {
+                Round::Over(Published::Done) => {
+                    // Also where somebody else set it, who may have died right after that.
+                    self.branch.flush(&source::find(path)?).await?;
+                    return Ok(Published::Done);
+                }
                 Round::Over(published) => return Ok(published),
                 Round::Again(reason) if tries == TRIES => return Ok(self.by_hand(path, reason)),
                 Round::Again(_) => {}
@@ -348,8 +379,10 @@ impl Publishing<'_> {
         // and git 2.39 crashes when the operator has such packs checked (transfer.fsckObjects).
         let arguments =
             ["fetch-pack".into(), "--quiet".into(), "--no-progress".into(), mirror, self.commit.into()];
-        let call =
-            Call::new(&source.common_dir, arguments).config("fetch.unpackLimit=1000000").time(FETCH_TIME);
+        let call = Call::new(&source.common_dir, arguments)
+            .config("fetch.unpackLimit=1000000")
+            .config(SYNCED)
+            .time(FETCH_TIME);
         let output = self.branch.repository.git.run(call).await?;
         if output.code == Some(0) {
             return Ok(());
@@ -395,6 +428,11 @@ impl Publishing<'_> {
         );
         Published::ByHand { reason, command }
     }
+}
+
+/// Tells whether an error is that of a file system on which a directory cannot be synced.
+fn cannot_be_synced(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
 fn zeros(like: &str) -> String {

@@ -6,6 +6,7 @@ mod attacks;
 mod bad_input;
 mod bombs;
 mod corpus;
+mod durable;
 mod edit_properties;
 mod edits;
 mod hidden;

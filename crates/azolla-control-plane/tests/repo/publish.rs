@@ -51,7 +51,7 @@ fn plant_hooks(world: &World) {
     }
 }
 
-async fn make(world: &World) -> (GitRepository, Attempt, String) {
+pub(crate) async fn make(world: &World) -> (GitRepository, Attempt, String) {
     let (repository, attempt) = world.begin().await;
     let taken = repository.take(&attempt, Candidate::Text(GOOD)).await.unwrap();
     repository.project(&attempt, &taken.commit).await.unwrap();
@@ -504,7 +504,7 @@ async fn g1_an_earlier_attempt_that_another_machine_made_is_replaced_and_a_later
 }
 
 /// Opens the repository with a shell script for git.
-fn with_git(world: &World, script: &str) -> GitRepository {
+pub(crate) fn with_git(world: &World, script: &str) -> GitRepository {
     let program = world.dir.path().join("git-of-a-test");
     fs::write(&program, format!("#!/bin/sh\n{script}")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,11 +1,12 @@
 //! P7: the scenario with a fault at one boundary, then on without it to the end.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use anyhow::{Context, ensure};
 
 use super::{
     Area, Fault, Injection, Shim,
+    image::{Change, Done, Entry, read_log},
     place::{Answer, Place},
     shim::{Counted, KINDS, Orders},
     steps::{Course, Step},
@@ -66,6 +67,28 @@ pub fn said_on_full_disk(shim: &Shim, program: &Path, at: u64) -> anyhow::Result
     let orders = Orders::default().inject(injection.area.under(&course.place.home()), injection);
     let answer = course.take(Step::Capture, &orders)?;
     Ok((!answer.is_ok()).then_some(answer.stderr))
+}
+
+/// Tells whether a published branch was synced in the operator's repository before the first word of its PASS was written.
+pub fn branch_is_synced_first(shim: &Shim, program: &Path) -> anyhow::Result<bool> {
+    let mut course = Course::new(Place::new(shim, program)?);
+    for step in [Step::Init, Step::New, Step::Approve] {
+        ensure!(course.take(step, &Orders::default())?.is_ok(), "{step:?} failed");
+    }
+    let log = course.place.path("log");
+    let orders = Orders::default().record(course.place.path(""), &log);
+    ensure!(course.take(Step::Work, &orders)?.is_ok(), "the run failed");
+    let entries = read_log(&fs::read(&log)?)?;
+    let is_pass = |entry: &Entry| match &entry.what {
+        Done::Wrote { path, change: Change::Bytes { bytes, .. } } => {
+            path.ends_with("az-app.sqlite-wal")
+                && bytes.windows(b"RUN_COMPLETE".len()).any(|part| part == b"RUN_COMPLETE")
+        }
+        _ => false,
+    };
+    let passed = entries.iter().position(is_pass).context("there is no PASS")?;
+    let is_branch = |entry: &Entry| matches!(&entry.what, Done::Synced(path) if path.ends_with("/app/.git/refs/heads/azolla"));
+    Ok(entries[..passed].iter().any(is_branch))
 }
 
 /// Runs the scenario with a fault. An error is a violation, and says of what.

@@ -3,7 +3,8 @@
 use std::{path::Path, thread};
 
 use azolla_testkit::disk::{
-    Area, Cut, Fault, Injection, Loss, Recording, Shim, Walked, count, said_on_full_disk, walk,
+    Area, Cut, Fault, Injection, Loss, Recording, Shim, Walked, branch_is_synced_first, count,
+    said_on_full_disk, walk,
 };
 
 fn program() -> &'static Path {
@@ -64,6 +65,12 @@ fn a_full_disk_is_called_full_wherever_a_command_meets_it() {
             n + 1
         );
     }
+}
+
+/// G-1, invariant 13: the branch is durable in the operator's repository before the store says that it is there.
+#[test]
+fn r7_a_published_branch_is_synced_before_its_pass_is_recorded() {
+    assert!(branch_is_synced_first(&Shim::compile().unwrap(), program()).unwrap());
 }
 
 /// R7, invariant 13: whatever a power cut leaves of the files opens, is sound, and has everything that was acknowledged.

@@ -31,6 +31,7 @@ struct State {
     files: BTreeMap<String, Vec<u8>>,
     troubles: VecDeque<Trouble>,
     failing_takes: VecDeque<RepositoryError>,
+    failing_publications: VecDeque<RepositoryError>,
     conflicts: bool,
     publish: Option<Published>,
     branches: BTreeMap<String, String>,
@@ -69,6 +70,11 @@ impl MemoryRepository {
     /// Makes the next answers fail to be taken, one each.
     pub fn fail_takes(&self, faults: impl IntoIterator<Item = RepositoryError>) {
         self.state().failing_takes.extend(faults);
+    }
+
+    /// Makes the next tries to publish fail, one each.
+    pub fn fail_publishing(&self, faults: impl IntoIterator<Item = RepositoryError>) {
+        self.state().failing_publications.extend(faults);
     }
 
     /// Makes the next look at the base never come back: whoever looks can only be ended.
@@ -235,6 +241,9 @@ impl Repository for MemoryRepository {
     ) -> BoxFuture<'a, Result<Published, RepositoryError>> {
         Box::pin(async move {
             let mut state = self.state();
+            if let Some(fault) = state.failing_publications.pop_front() {
+                return Err(fault);
+            }
             if let Some(published) = &state.publish {
                 return Ok(published.clone());
             }

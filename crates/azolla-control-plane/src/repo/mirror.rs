@@ -183,10 +183,10 @@ impl Mirror {
         let config = if self.is_sha256() { CONFIG_SHA256 } else { CONFIG_SHA1 };
         let binary = self.binary_view();
         for directory in ["objects/info", "objects/pack", "refs/heads", "info", "azolla"] {
-            fs::create_dir_all(self.directory.join(directory))?;
+            make_directory(&self.directory.join(directory))?;
         }
         for directory in ["objects", "refs", "info"] {
-            fs::create_dir_all(binary.join(directory))?;
+            make_directory(&binary.join(directory))?;
         }
         for path in ["hooks", "config.worktree", "commondir", "objects/info/alternates", "info/grafts"] {
             remove_tree(&self.directory.join(path))?;
@@ -255,6 +255,11 @@ fn says_sha256(config: &str) -> bool {
         let line: String = line.split_whitespace().collect();
         line.eq_ignore_ascii_case("objectformat=sha256")
     })
+}
+
+/// Makes a directory where there is none: a full disk is no reason to refuse what is there.
+fn make_directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() { Ok(()) } else { fs::create_dir_all(path) }
 }
 
 /// Gives a file this text, in one step, if it has another or is no plain file.

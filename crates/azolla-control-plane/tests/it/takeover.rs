@@ -1,6 +1,6 @@
 //! Wherever the flow is cut, whoever comes next ends it as if nothing had happened (C-6, W-5, B-3).
 
-use azolla_control_plane::{Tick, workers};
+use azolla_control_plane::{Tick, repo::RepositoryError, workers};
 use azolla_protocol::{GateResult, ObjectiveId, ObjectiveStatus, ResourceRef};
 use azolla_testkit::{Backend, World, cycle::LEASE_MS};
 
@@ -96,4 +96,18 @@ mod postgres {
     async fn w5_b3_c6_takeover_after_any_cut() {
         super::takeover_after_any_cut(super::Backend::Postgres).await;
     }
+}
+
+/// PF-7, G-1: a mirror that fails for a moment costs the operator no branch: the same patch is gated again.
+#[tokio::test(start_paused = true)]
+async fn pf7_a_branch_is_published_again_where_the_mirror_failed_in_passing() {
+    let world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    world.repository.fail_publishing([RepositoryError::Unavailable("the disk is full".into())]);
+    let Tick::Waiting(wait) = world.gate().await else { panic!("it waits") };
+    tokio::time::advance(wait).await;
+    world.store.advance(i64::try_from(wait.as_millis()).expect("a short time")).await;
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert!(world.repository.published(&format!("azolla/{id}")).is_some());
+    assert_eq!(world.objective(&id).await.objective.status, ObjectiveStatus::Done);
 }

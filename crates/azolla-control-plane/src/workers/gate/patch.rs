@@ -338,7 +338,7 @@ fn unusable(case: &Case<'_>, error: RepositoryError) -> Result<Failure, Reposito
 }
 
 /// Gives the operator the branch. It is the same commit whoever publishes it (G-1). The patch passed: whatever keeps it
-/// from going there is for the operator to settle.
+/// from going there is for the operator to settle, unless it may pass by itself.
 async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, WorkerError> {
     let commit = commit_of(&case.bundle).unwrap_or_default();
     ctx.show(&case.attempt.objective_id, "publishing the branch", None);
@@ -346,15 +346,13 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, Work
         1 => Vec::new(),
         _ => case.attempt.earlier(ctx.read().runs_of(&case.attempt.objective_id).await?),
     };
-    Ok(match case.flow.repository.publish(&case.attempt, commit, &earlier).await {
-        Ok(published) => published,
+    match case.flow.repository.publish(&case.attempt, commit, &earlier).await {
         Err(RepositoryError::Unusable { what, action }) => {
-            Published::ByHand { reason: what, command: action }
+            Ok(Published::ByHand { reason: what, command: action })
         }
-        Err(RepositoryError::Unavailable(reason)) => {
-            Published::ByHand { reason, command: "azolla doctor".to_owned() }
-        }
-    })
+        // Of the mirror, which is ours: it is tried again.
+        published => Ok(published?),
+    }
 }
 
 /// What did not pass is not left with the operator: a gate that passed the patch may have published it and been cut off or

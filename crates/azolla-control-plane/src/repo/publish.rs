@@ -7,9 +7,12 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use azolla_protocol::ObjectiveId;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     Attempt, CommitSha, GitRepository, Published, RepositoryError, branch_of,
@@ -19,6 +22,11 @@ use super::{
     refs::ATTEMPTS,
     source::{self, Source},
 };
+
+/// Time for a list of our branches: it is also asked for where there is nothing else to do.
+const LIST_TIME: Duration = Duration::from_secs(60);
+/// Time for a first sign of a repository that nobody has asked for.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// Times that a ref is set against another process that sets it too.
 const TRIES: usize = 3;
@@ -106,6 +114,7 @@ impl GitRepository {
 
     pub(super) async fn list_branches(&self) -> Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError> {
         let RepoRef::Path(path) = &self.repo else { return Ok(Vec::new()) };
+        answers(path).await?;
         self.mirror.prepare()?;
         let listed = self.listed(&source::find(path)?).await?;
         let ours = |listed: Listed| {
@@ -122,7 +131,7 @@ impl GitRepository {
     /// Returns what the operator's repository has where our branches are.
     async fn listed(&self, source: &Source) -> Result<Vec<Listed>, RepositoryError> {
         let arguments = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/heads/azolla"];
-        let answer = self.git.answer(Call::new(&source.common_dir, arguments)).await?;
+        let answer = self.git.answer(Call::new(&source.common_dir, arguments).time(LIST_TIME)).await?;
         let line = |line: &str| {
             let mut words = line.split(' ').map(str::to_owned);
             let mut word = || words.next().unwrap_or_default();
@@ -427,6 +436,25 @@ impl Publishing<'_> {
             self.attempt.work_order_id
         );
         Published::ByHand { reason, command }
+    }
+}
+
+/// Waits for a sign of the operator's repository, on a thread of its own: on a mount that is dead nothing comes back, and neither
+/// the runtime nor the end of the process may wait for it.
+async fn answers(path: &Path) -> Result<(), RepositoryError> {
+    let (sender, sign) = oneshot::channel();
+    let there = path.to_owned();
+    let looks = move || {
+        // Whatever it is: what follows says so. Nobody may be waiting any more.
+        let _ = sender.send(there.metadata().is_ok());
+    };
+    thread::Builder::new()
+        .name("azolla-sign".into())
+        .spawn(looks)
+        .map_err(|error| unavailable(error.to_string()))?;
+    match timeout(ANSWER_TIME, sign).await {
+        Ok(_) => Ok(()),
+        Err(_) => Err(unavailable(format!("{} does not answer", path.display()))),
     }
 }
 

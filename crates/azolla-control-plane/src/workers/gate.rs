@@ -5,7 +5,9 @@ mod manifest;
 mod patch;
 mod triage;
 
-use azolla_protocol::{Actor, DiazotrophType, ResourceRef, WorkOrderId, WorkorderStatus};
+use std::time::Duration;
+
+use azolla_protocol::{Actor, DiazotrophType, ResourceRef, WorkOrderId, WorkerRole, WorkorderStatus};
 use azolla_substrate::{Commit, CommitOutcome, Release, StoredWorkorder, SubstrateError};
 
 use crate::{
@@ -18,6 +20,9 @@ use crate::{
         claimed::{self, Claimed},
     },
 };
+
+/// How often branches are looked for that nobody lived to take away, besides once at the start.
+const BRANCHES_EVERY: Duration = Duration::from_secs(600);
 
 /// Gates the oldest executed workorder that can be claimed.
 pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
@@ -46,6 +51,13 @@ pub async fn tick(ctx: &WorkerContext) -> Result<Tick, WorkerError> {
                 }
             }
         }
+    }
+    if let Flow::Patch(flow) = &ctx.flow
+        && tick == Tick::Idle
+        && ctx.backoff.is_due(WorkerRole::Gate, BRANCHES_EVERY)
+    {
+        ctx.backoff.looked(WorkerRole::Gate);
+        patch::clear(ctx, flow).await;
     }
     Ok(tick)
 }

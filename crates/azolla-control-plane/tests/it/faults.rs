@@ -24,7 +24,7 @@ use azolla_testkit::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-use crate::runner::workorder;
+use crate::{gate::cut_off_after_publishing, runner::workorder};
 
 /// What happens next.
 enum Fault {
@@ -360,6 +360,27 @@ async fn c9_g1_an_unknown_outcome_leaves_the_branch_where_it_is() {
     assert_eq!(world.gate().await, Tick::Advanced);
     let second = world.store.read().run_of(&workorder(&id, 2)).await.expect("a read").expect("a run");
     assert_eq!(second.gate_result, GateResult::Pass);
+}
+
+/// W-3, G-1: of the branches that nobody lived to withdraw, one whose run cannot be read leaves no other.
+#[tokio::test]
+async fn w3_a_run_that_cannot_be_read_leaves_no_other_branch() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let mut branches = Vec::new();
+    for _ in 0..2 {
+        let id = world.executed().await;
+        world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+        assert_eq!(world.gate().await, Tick::Advanced);
+        cut_off_after_publishing(&world, &*world.repository, &id, 1).await;
+        branches.push(format!("azolla/{id}"));
+    }
+    world.as_another_owner();
+    let faulty = Faulty::new(&world.store);
+    world.ctx.substrate = faulty.decorated();
+    faulty.fail_next(Fault::Read("FROM run_record", corrupt()));
+    assert_eq!(world.gate().await, Tick::Idle);
+    let left = branches.iter().filter(|branch| world.repository.published(branch).is_some());
+    assert_eq!(left.count(), 1);
 }
 
 /// R4, C-9: a commit under a claim is tried again while the store is away for a moment, and no longer than the claim is believed.

@@ -1,10 +1,12 @@
 //! Wherever the flow is cut, whoever comes next ends it as if nothing had happened (C-6, W-5, B-3).
 
+use std::time::Duration;
+
 use azolla_control_plane::{Tick, repo::RepositoryError, workers};
 use azolla_protocol::{GateResult, ObjectiveId, ObjectiveStatus, ResourceRef};
 use azolla_testkit::{Backend, World, cycle::LEASE_MS};
 
-use crate::runner::workorder;
+use crate::{gate::cut_off_after_publishing, runner::workorder};
 
 /// What is left of a run when ids, times and claims are taken out.
 #[derive(Debug, PartialEq, Eq)]
@@ -96,6 +98,31 @@ mod postgres {
     async fn w5_b3_c6_takeover_after_any_cut() {
         super::takeover_after_any_cut(super::Backend::Postgres).await;
     }
+}
+
+/// G-1, invariant 11: a gate that dies between its FAIL and the branch, or right after it published late, may be the last of its
+/// objective. Whoever starts next takes the branch away, and whoever runs on does so in time.
+#[tokio::test(start_paused = true)]
+async fn g1_what_nobody_lived_to_withdraw_is_taken_away() {
+    let mut world = World::new(Backend::Sqlite).await;
+    let id = world.executed().await;
+    let branch = format!("azolla/{id}");
+    world.operator().cancel(&id, "wrong file").await.expect("cancelled");
+    assert_eq!(world.gate().await, Tick::Advanced);
+    assert_eq!(world.gate().await, Tick::Idle);
+    let late = async |world: &World| cut_off_after_publishing(world, &*world.repository, &id, 1).await;
+
+    late(&world).await;
+    world.as_another_owner();
+    assert_eq!(world.gate().await, Tick::Idle);
+    assert_eq!(world.repository.published(&branch), None, "at the start");
+
+    late(&world).await;
+    assert_eq!(world.gate().await, Tick::Idle);
+    assert!(world.repository.published(&branch).is_some(), "it is looked at now and then");
+    tokio::time::advance(Duration::from_secs(600)).await;
+    assert_eq!(world.gate().await, Tick::Idle);
+    assert_eq!(world.repository.published(&branch), None, "after a while");
 }
 
 /// PF-7, G-1: a mirror that fails for a moment costs the operator no branch: the same patch is gated again.

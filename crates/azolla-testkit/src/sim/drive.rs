@@ -11,7 +11,7 @@ use std::{
 
 use azolla_control_plane::{
     Flow, PatchFlow, Settings, TaskMgmtFlow, Tick, WorkerContext, WorkerError,
-    verify::{Limits, left_to_do},
+    verify::{self, Limits, left_to_do},
     workers::{capture_readiness, deadline_monitor, gate, manifest_scheduler, readiness, runner, scheduler},
 };
 use azolla_protocol::{
@@ -538,9 +538,13 @@ impl Sim {
     }
 
     /// What passed and waits for the operator, or was confirmed, has its branch (G-1), unless the operator was told to fetch
-    /// it by hand.
+    /// it by hand; and what failed has none.
     fn check_branches(&self) -> Result<(), String> {
         let read = self.store.read();
+        let left = block_on(verify::branches(read, &*self.repository)).map_err(|error| error.to_string())?;
+        if let Some(left) = left.first() {
+            return Err(format!("{:?}", left.finding()));
+        }
         for id in &self.operator.objectives {
             let stored = block_on(read.objective(id)).map_err(|error| error.to_string())?;
             let Some(stored) = stored.filter(|stored| stored.objective.status == ObjectiveStatus::Done)

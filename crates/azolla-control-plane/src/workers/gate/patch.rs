@@ -360,14 +360,38 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, Work
 /// recorded counts, so that nobody who is late takes away what passed.
 async fn settle(ctx: &WorkerContext, case: &Case<'_>) -> Result<(), WorkerError> {
     let id = &case.attempt.objective_id;
-    let Tried { failed, passed } = Tried::of(ctx.read().runs_of(id).await?);
-    if failed.is_empty() {
-        return Ok(());
-    }
-    if let Err(error) = case.flow.repository.withdraw(id, &failed, &passed).await {
-        ctx.show(id, format!("the branch of a failed patch may be left: {error}"), None);
+    let tried = Tried::of(ctx.read().runs_of(id).await?);
+    if !tried.failed.is_empty() {
+        withdraw(ctx, case.flow, id, &tried).await;
     }
     Ok(())
+}
+
+/// Takes the branches away of what failed: who gated it last died right after its FAIL, or published it late and died of that,
+/// and no attempt came after it. What does not answer is asked the next time. A step that has begun is ended also when the
+/// process is asked to stop: it looks again at what the operator has checked out (G-2).
+pub(super) async fn clear(ctx: &WorkerContext, flow: &PatchFlow) {
+    let Some(Ok(branches)) = ctx.unless_stopping(flow.repository.branches()).await else { return };
+    for (id, commit) in branches {
+        if *ctx.stopping.borrow() {
+            return;
+        }
+        let tried = match ctx.read().runs_of(&id).await {
+            Ok(runs) => Tried::of(runs),
+            Err(SubstrateError::Unavailable(_)) => return,
+            // One row that cannot be read is no reason to leave the others (W-3).
+            Err(_) => continue,
+        };
+        if tried.failed.contains(&commit) {
+            withdraw(ctx, flow, &id, &tried).await;
+        }
+    }
+}
+
+async fn withdraw(ctx: &WorkerContext, flow: &PatchFlow, id: &ObjectiveId, tried: &Tried) {
+    if let Err(error) = flow.repository.withdraw(id, &tried.failed, &tried.passed).await {
+        ctx.show(id, format!("the branch of a failed patch may be left: {error}"), None);
+    }
 }
 
 /// Tells whether an objective still waits for what becomes of this workorder.

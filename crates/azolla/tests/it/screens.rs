@@ -225,7 +225,7 @@ fn what_is_nearly_right_is_answered_with_what_is() {
         assert!(refused.contains(told), "{arguments:?}: {refused}");
     }
     // Far from everything: the list, and no guess.
-    let refused = world.azolla(&["objective", "show", "zzzzzzzz"]).refused(3);
+    let refused = world.azolla(&["objective", "show", "uuuuuuuu"]).refused(3);
     assert!(refused.ends_with("hint: azolla objective list --all\n"), "{refused}");
     let listed = world.azolla(&["objective", "list", "--status", "new"]).ok();
     assert!(listed.contains("Round half up"), "small letters will do: {listed}");

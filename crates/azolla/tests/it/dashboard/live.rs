@@ -254,7 +254,7 @@ fn a_stream_ends_with_its_session_at_once() {
     for events in &mut streams {
         while events.next().is_some() {}
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "a stream lasts a hundred seconds by itself");
+    assert!(began.elapsed() < Duration::from_secs(30), "a stream lasts a hundred seconds by itself");
     assert_eq!(operator.get("/events").status, 401, "and does not begin again");
     world.azolla(&["capture", "a note"]).ok();
     assert_eq!(others.wait("change"), json!({"azolla_id": "az-taskmgmt"}), "another session goes on");

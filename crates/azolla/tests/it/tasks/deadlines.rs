@@ -71,7 +71,7 @@ fn d1_a_snooze_ends_it_for_as_long_as_it_says() {
         (vec![&*id, "--until", "tomorrow"], 2, "tomorrow is no day"),
         (vec![&*id, "--days", "0"], 2, "1..=3650"),
         (vec![&*id, "--days", "3", "--until", "2999-01-01"], 2, "cannot be used with"),
-        (vec!["zzzz"], 3, "there is no objective zzzz"),
+        (vec!["uuuu"], 3, "there is no objective uuuu"),
         (vec!["obj-ctx-continuity"], 4, "has no deadline"),
         (vec![&*id, "--azolla", "az-nobody"], 3, "there is no azolla or peer az-nobody"),
     ] {
@@ -116,8 +116,9 @@ fn d2_m4_what_rests_on_another_machine_is_pointed_at_here() {
     );
     assert!(page.contains(&expected), "{page}");
     assert_eq!(overdue(&world)[0]["azolla_id"], "az-far");
-    let told = world.azolla(&["snooze", "zzz", "--azolla", "az-far"]).refused(3);
-    assert!(told.contains("nothing of az-far that was pointed at is zzz"), "{told}");
+    // No id has this letter.
+    let told = world.azolla(&["snooze", "uuu", "--azolla", "az-far"]).refused(3);
+    assert!(told.contains("nothing of az-far that was pointed at is uuu"), "{told}");
     let told = world.azolla(&["snooze", &id[..8], "--azolla", "az-far"]);
     assert!(told.stderr.starts_with(&format!("{id} is left alone until ")), "{}", told.stderr);
     // What was not pointed at yet is named by its whole id.

@@ -301,15 +301,19 @@ impl WorkerContext {
     }
 
     /// Returns how long to wait for a claim that was refused. One that nobody holds any more was given back meanwhile, or its
-    /// resource is closed: the next look tells, and until then this is not idle. What is refused for good is not waited for.
+    /// resource is closed: the next look tells, and until then this is not idle.
     pub(crate) async fn refused_for(
         &self,
         resource: &ResourceRef,
         objective_id: Option<&ObjectiveId>,
     ) -> Result<Option<Duration>, SubstrateError> {
         const LOOK_AGAIN: Duration = Duration::from_millis(200);
-        let held = self.held_for(resource, objective_id).await?;
-        Ok(held.or_else(|| self.backoff.may_be_free(resource).then_some(LOOK_AGAIN)))
+        if let Some(left) = self.held_for(resource, objective_id).await? {
+            return Ok(Some(left));
+        }
+        // Nobody gets it any more at its last version (T38).
+        let is_free = |claim: ClaimRecord| claim.claim_version < ClaimRecord::VERSION_LAST;
+        Ok(self.read().claim(resource).await?.is_none_or(is_free).then_some(LOOK_AGAIN))
     }
 
     /// Returns how long the claim on `resource` still holds, if anybody holds it, and shows that it is waited for.
@@ -354,8 +358,6 @@ pub struct Backoff {
     watched: Mutex<HashMap<String, (u64, Timestamp, Instant)>>,
     /// What this process made, or has looked at and lived.
     known: Mutex<HashSet<String>>,
-    /// What was refused though nobody held it, and how often.
-    refused: Mutex<HashMap<String, u32>>,
     /// When a worker that looks at its own pace last looked.
     looked: Mutex<HashMap<WorkerRole, Instant>>,
 }
@@ -363,8 +365,6 @@ pub struct Backoff {
 impl Backoff {
     const FIRST: Duration = Duration::from_secs(10);
     const LAST: Duration = Duration::from_secs(300);
-    /// Resources that are remembered: what others take on stays here.
-    const KEPT_MAX: usize = 10_000;
     /// The longest lease (C-7): who has not renewed for so long is gone.
     const LEASE_MAX: Duration = Duration::from_millis(limits::LEASE_MS.maximum.expect("a lease has an end"));
 
@@ -402,18 +402,6 @@ impl Backoff {
         Self::LEASE_MAX.saturating_sub(entry.2.elapsed())
     }
 
-    /// Tells whether a resource that was refused, and that nobody holds, is worth another look: not any more after a few.
-    fn may_be_free(&self, resource: &ResourceRef) -> bool {
-        const LOOKS: u32 = 5;
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() >= Self::KEPT_MAX {
-            refused.clear();
-        }
-        let looks = refused.entry(resource.resource_id.clone()).or_default();
-        *looks = looks.saturating_add(1);
-        *looks <= LOOKS
-    }
-
     /// Tells whether a worker that looks at its own pace is to look now: it has not yet, or not for so long.
     pub(crate) fn is_due(&self, role: WorkerRole, every: Duration) -> bool {
         let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -432,9 +420,10 @@ impl Backoff {
 
     /// Notes that this process made a resource, or has looked at it.
     pub(crate) fn know(&self, resource: &ResourceRef) {
+        /// What others take on stays here; whatever is forgotten is claimed first, which is only slower.
+        const KNOWN_MAX: usize = 10_000;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whatever is forgotten is claimed first, which is only slower.
-        if known.len() >= Self::KEPT_MAX {
+        if known.len() >= KNOWN_MAX {
             known.clear();
         }
         known.insert(resource.resource_id.clone());

@@ -26,6 +26,9 @@ pub struct ClaimRecord {
 }
 
 impl ClaimRecord {
+    /// The last `claim_version`: no document could carry the next one (T38).
+    pub const VERSION_LAST: u64 = (1 << 53) - 1;
+
     /// Tells whether the claim is held at `now`, as far as it can be known: a heartbeat in the future is of a clock that
     /// has been set back since, and its lease says nothing.
     pub fn is_live(&self, now: Timestamp) -> bool {

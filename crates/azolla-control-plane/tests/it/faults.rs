@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use azolla_control_plane::{Tick, WorkerError, workers::gate};
+use azolla_control_plane::{
+    Tick, WorkerError,
+    workers::{gate, runner},
+};
 use azolla_protocol::{
     Actor, CommitId, FailureKind, GateResult, GenerationOutcome, IdSource, LeaseLength, ObjectiveId, OwnerId,
     ResourceRef, WorkOrderId,
@@ -250,6 +253,26 @@ async fn tf5_a_store_that_is_away_for_a_moment_takes_no_note_out_of_a_bundle() {
     let mut notes = notes;
     notes.sort();
     assert_eq!(retried, notes);
+}
+
+/// TF-5, A-3: where the store cannot be read at all, no bundle is written without its notes.
+#[tokio::test(start_paused = true)]
+async fn tf5_a_store_that_cannot_be_read_gets_no_bundle_without_its_notes() {
+    let failed = GenerationOutcome::Failed { kind: FailureKind::Setup, reason: "no key".into() };
+    let mut world = TaskWorld::with(Backend::Sqlite, [Answer::Outcome(failed)]).await;
+    world.scheduled(&["buy milk"]).await;
+    let [stored] = &world.store.read().created_workorders(1).await.expect("a read")[..] else {
+        panic!("one")
+    };
+    let faulty = Faulty::new(&world.store);
+    world.ctx.substrate = faulty.decorated();
+    faulty.fail_next(Fault::Seen("FROM context_snapshot"));
+    let unusable = SubstrateError::Unusable { what: "the disk is full".into(), action: "free some".into() };
+    faulty.fail_next(Fault::Read("FROM context_snapshot", unusable));
+    let told = runner::tick(&world.ctx).await.expect_err("the store cannot be read");
+    assert!(told.to_string().contains("the disk is full"), "{told}");
+    let output = world.store.read().output_of(&stored.workorder.work_order_id).await.expect("a read");
+    assert_eq!(output, None);
 }
 
 /// W-7: a row that cannot be read is counted against the one workorder, which waits; a store that is away is not, and the tick

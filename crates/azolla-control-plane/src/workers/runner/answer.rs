@@ -70,7 +70,7 @@ pub(super) async fn generate(asking: Asking<'_>, workorder: &Workorder, claim: &
 }
 
 /// Puts into a yield what its bundle says however the run ended: what it was about, from the snapshot (TF-5, MF-5). A
-/// snapshot that is broken is no reason not to end (B-3); a store that is away is, for the bundle stays as it is made.
+/// snapshot that is broken is no reason not to end (B-3); a store that cannot be read is, for the bundle stays as it is made.
 pub(super) async fn complete(
     ctx: &WorkerContext,
     claim: &Claim,
@@ -90,8 +90,8 @@ pub(super) async fn complete(
         || -> BoxFuture<'_, _> { Box::pin(ctx.read().context_snapshot(&workorder.context_snapshot_id)) };
     match lease::read(claim, snapshot).await {
         Ok(Some(snapshot)) => _ = result.more.insert(key.into(), from_snapshot(&snapshot, key)),
-        Err(away @ SubstrateError::Unavailable(_)) => return Err(away),
-        Ok(None) | Err(_) => {}
+        Ok(None) | Err(SubstrateError::Corrupt(_) | SubstrateError::Invalid(_)) => {}
+        Err(error) => return Err(error),
     }
     Ok(())
 }

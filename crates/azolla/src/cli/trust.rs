@@ -80,7 +80,13 @@ impl Trust {
         // What is trusted already is kept for this branch too: what another one has may be replaced. Where this one has
         // another file, work that began with it still needs that: only the operator replaces it.
         let is_kept = store.pinned(repo, own, branch)?.is_none_or(|pinned| pinned == bytes);
-        let pins = self.yes || (!self.json && if already { is_kept } else { self.agreed()? });
+        let pins = match already {
+            _ if self.yes => true,
+            _ if self.json => false,
+            true if is_kept => true,
+            true if !std::io::stdin().is_terminal() => false,
+            _ => self.agreed()?,
+        };
         if pins {
             let pin = Pin { base_branch: branch, file: &bytes, at: SystemClock.now() };
             store.pin(repo, own, &pin)?;

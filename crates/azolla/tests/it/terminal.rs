@@ -8,7 +8,7 @@ use std::{
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, git};
 
 /// Runs the program on a terminal of so many columns; what it prints comes as the terminal has it.
 fn on_terminal(world: &World, columns: u16, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
@@ -261,4 +261,27 @@ fn colour_on_a_terminal_unless_somebody_says_no() {
     assert!(has_colour(&[]));
     assert!(!has_colour(&[("NO_COLOR", "1")]));
     assert!(!has_colour(&[("TERM", "dumb")]));
+}
+
+/// R13: where a file is trusted and the branch has another one pinned, a person is asked, for only a pin of this branch leads on.
+#[test]
+fn r13_a_file_that_another_branch_has_is_asked_about() {
+    let world = World::with_worker("true\n");
+    let app = world.path("app");
+    let trusted = |branch: &str, budget: &str| {
+        git(&app, &["switch", "-q", branch]);
+        fs::write(app.join(".azolla.toml"), format!("budget_ms = {budget}\n")).unwrap();
+        world.commit(&app);
+        world.azolla(&["trust", "--base", branch, "--yes"]).ok();
+    };
+    git(&app, &["branch", "release-1"]);
+    trusted("release-1", "60000");
+    trusted("main", "120000");
+    git(&app, &["switch", "-q", "release-1"]);
+    git(&app, &["checkout", "-q", "main", "--", ".azolla.toml"]);
+    world.commit(&app);
+    let look = ["trust", "--base", "release-1"];
+    let told = on_terminal(&world, 80, &look, &[]);
+    assert!(told.stdout.contains("Let it count? [y/N]"), "{told:?}");
+    assert!(told.stdout.contains("it is trusted already, as that of another branch"), "{told:?}");
 }

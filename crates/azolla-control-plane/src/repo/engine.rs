@@ -15,6 +15,7 @@ use azolla_substrate::BoxFuture;
 use super::{
     Attempt, Candidate, CommitSha, Description, Pick, Published, Repository, RepositoryError, TakeError,
     Taken, Worktree,
+    aside::Aside,
     facts::Facts,
     git::{Git, unavailable},
     mirror::Mirror,
@@ -98,6 +99,7 @@ pub struct GitRepository {
     pub(super) limits: PatchLimits,
     // One fetch at a time: two of one branch would only wait for each other's lock.
     pub(super) fetching: tokio::sync::Mutex<()>,
+    pub(super) aside: Aside,
     pub(super) facts: Mutex<HashMap<CommitSha, Arc<Facts>>>,
 }
 
@@ -117,6 +119,7 @@ impl GitRepository {
             scratch: Scratch::new(absolute(&settings.scratch)?),
             limits: PatchLimits { bytes: settings.limits.bytes.min(STORED_BYTES_MAX), ..settings.limits },
             fetching: tokio::sync::Mutex::new(()),
+            aside: Aside::default(),
             facts: Mutex::default(),
         })
     }

@@ -3,6 +3,7 @@
 //! An azolla has one repository and a bare mirror of it that belongs to azolla alone. Everything happens in the
 //! mirror; the operator's repository gets exactly one ref, on PASS (G-1, G-2).
 
+mod aside;
 mod cat_file;
 mod edit;
 mod engine;
@@ -284,9 +285,9 @@ pub struct Guide {
 /// What became of publishing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Published {
-    /// The branch is in the operator's repository, at the attempt's commit.
+    /// The branch is in the operator's repository, at the attempt's commit, and stays there whatever happens to the machine.
     Done,
-    /// The branch is not at the attempt's commit, and only the operator puts it there: the repository is a URL, or the
+    /// That is not so, or not for sure, and only the operator makes it so: the repository is a URL or does not answer, or the
     /// branch is checked out, somebody else's, or at a later attempt.
     ByHand {
         /// Why not.

@@ -7,12 +7,10 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
-    thread,
     time::Duration,
 };
 
 use azolla_protocol::ObjectiveId;
-use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     Attempt, CommitSha, GitRepository, Published, RepositoryError, branch_of,
@@ -25,13 +23,15 @@ use super::{
 
 /// Time for a list of our branches: it is also asked for where there is nothing else to do.
 const LIST_TIME: Duration = Duration::from_secs(60);
-/// Time for a first sign of a repository that nobody has asked for.
+/// Time for a first sign of the repository before that.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
+/// Time for the disk to have what git wrote.
+const FLUSH_TIME: Duration = Duration::from_secs(60);
 
 /// Times that a ref is set against another process that sets it too.
 const TRIES: usize = 3;
 
-/// In the operator's repository git syncs each object and ref by itself, whatever file system that is on; there are few.
+/// In the operator's repository git syncs each object and ref by itself; there are few.
 const SYNCED: &str = "core.fsyncMethod=fsync";
 
 /// Why the operator's branch moved, as its log says.
@@ -114,9 +114,10 @@ impl GitRepository {
 
     pub(super) async fn list_branches(&self) -> Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError> {
         let RepoRef::Path(path) = &self.repo else { return Ok(Vec::new()) };
-        answers(path).await?;
+        let there = path.clone();
+        let source = self.aside.run(ANSWER_TIME, move || source::find(&there)).await??;
         self.mirror.prepare()?;
-        let listed = self.listed(&source::find(path)?).await?;
+        let listed = self.listed(&source).await?;
         let ours = |listed: Listed| {
             let id = listed.name.strip_prefix("refs/heads/azolla/")?;
             Some((ObjectiveId::new(id).ok().filter(|_| listed.symbolic.is_empty())?, listed.id))
@@ -210,7 +211,6 @@ impl Branch<'_> {
             self.set(&source, PUBLISH, &back).await?;
             return Ok(false);
         }
-        self.flush(&source).await?;
         Ok(true)
     }
 
@@ -244,21 +244,15 @@ impl Branch<'_> {
         self.repository.git.run(call).await
     }
 
-    /// Makes the name of the ref durable, as git has made what it says: the store is told of it next.
+    /// Makes the names durable that lead to the ref, as git has made what it says and the objects: the store is told of it next. What
+    /// was named before, such as an object, is on disk with it wherever a file system writes names in their order.
     async fn flush(&self, source: &Source) -> Result<(), RepositoryError> {
         let file = if source.reftable { "reftable/tables.list" } else { &self.branch_ref };
         let file = source.common_dir.join(file);
-        let flushed = tokio::task::spawn_blocking(move || {
-            // git removes a directory with the last ref in it.
-            let directory = file.ancestors().skip(1).find_map(|directory| File::open(directory).ok());
-            directory.map_or(Ok(()), |directory| directory.sync_all())
-        });
-        match flushed.await.map_err(|error| unavailable(error.to_string()))? {
-            Err(error) if !cannot_be_synced(&error) => {
-                Err(unavailable(format!("{} cannot be flushed: {error}", source.common_dir.display())))
-            }
-            _ => Ok(()),
-        }
+        let flushed = self.repository.aside.run(FLUSH_TIME, move || sync_names(&file)).await?;
+        flushed.map_err(|error| {
+            unavailable(format!("{} cannot be flushed: {error}", source.common_dir.display()))
+        })
     }
 
     async fn present(&self, source: &Source) -> Result<Present, RepositoryError> {
@@ -293,13 +287,14 @@ impl Publishing<'_> {
 
     /// Sets the branch. Where another gate was faster, such as one that takes an earlier attempt away, it looks again.
     async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
+        let source = source::find(path)?;
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.round(path, earlier).await? {
+            match self.round(path, &source, earlier).await? {
                 Round::Over(Published::Done) => {
                     // Also where somebody else set it, who may have died right after that.
-                    self.branch.flush(&source::find(path)?).await?;
+                    self.branch.flush(&source).await?;
                     return Ok(Published::Done);
                 }
                 Round::Over(published) => return Ok(published),
@@ -309,29 +304,33 @@ impl Publishing<'_> {
         }
     }
 
-    async fn round(&self, path: &Path, earlier: &[String]) -> Result<Round, RepositoryError> {
-        let source = source::find(path)?;
+    async fn round(
+        &self,
+        path: &Path,
+        source: &Source,
+        earlier: &[String],
+    ) -> Result<Round, RepositoryError> {
         if self.branch.repository.mirror.latest_entry(&self.attempt.objective_id) > Some(self.attempt.entry())
         {
-            return Ok(Round::Over(match self.branch.present(&source).await? {
+            return Ok(Round::Over(match self.branch.present(source).await? {
                 Present::Branch(there) if there == self.commit => Published::Done,
                 Present::Branch(there) if self.is_later(&there) => self.later(path),
                 _ => self.by_hand(path, "a later attempt has been made".to_owned()),
             }));
         }
-        if let Some(held) = self.branch.holder(&source).await? {
-            return Ok(Round::Over(match self.branch.present(&source).await? {
+        if let Some(held) = self.branch.holder(source).await? {
+            return Ok(Round::Over(match self.branch.present(source).await? {
                 Present::Branch(there) if there == self.commit => Published::Done,
                 _ => self.held(path, &held),
             }));
         }
-        self.fetch_objects(&source).await?;
+        self.fetch_objects(source).await?;
         let step = format!("create {} {}\n", self.branch.branch_ref, self.commit);
-        let output = self.branch.set(&source, PUBLISH, &step).await?;
+        let output = self.branch.set(source, PUBLISH, &step).await?;
         if output.code == Some(0) {
             return Ok(Round::Over(Published::Done));
         }
-        self.replace(path, &source, earlier, &output).await
+        self.replace(path, source, earlier, &output).await
     }
 
     /// Handles a branch that is there already, or whatever else was in the way of making it.
@@ -439,23 +438,19 @@ impl Publishing<'_> {
     }
 }
 
-/// Waits for a sign of the operator's repository, on a thread of its own: on a mount that is dead nothing comes back, and neither
-/// the runtime nor the end of the process may wait for it.
-async fn answers(path: &Path) -> Result<(), RepositoryError> {
-    let (sender, sign) = oneshot::channel();
-    let there = path.to_owned();
-    let looks = move || {
-        // Whatever it is: what follows says so. Nobody may be waiting any more.
-        let _ = sender.send(there.metadata().is_ok());
-    };
-    thread::Builder::new()
-        .name("azolla-sign".into())
-        .spawn(looks)
-        .map_err(|error| unavailable(error.to_string()))?;
-    match timeout(ANSWER_TIME, sign).await {
-        Ok(_) => Ok(()),
-        Err(_) => Err(unavailable(format!("{} does not answer", path.display()))),
+/// Syncs the directory of a ref and the one above it, which may both be new.
+fn sync_names(file: &Path) -> io::Result<()> {
+    for directory in file.ancestors().skip(1).take(2) {
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        match synced {
+            // git removes a directory with the last ref in it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound && !cannot_be_synced(&error) => {
+                return Err(error);
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 /// Tells whether an error is that of a file system on which a directory cannot be synced.
@@ -480,3 +475,6 @@ fn quoted(word: &str) -> String {
     }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
+
+#[cfg(test)]
+mod tests;

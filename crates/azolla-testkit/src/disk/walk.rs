@@ -69,7 +69,8 @@ pub fn said_on_full_disk(shim: &Shim, program: &Path, at: u64) -> anyhow::Result
     Ok((!answer.is_ok()).then_some(answer.stderr))
 }
 
-/// Tells whether a published branch was synced in the operator's repository before the first word of its PASS was written.
+/// Tells whether the names of a published branch were synced in the operator's repository before the first word of its PASS was
+/// written. Its directory is made with it, so that nobody can have synced that before.
 pub fn branch_is_synced_first(shim: &Shim, program: &Path) -> anyhow::Result<bool> {
     let mut course = Course::new(Place::new(shim, program)?);
     for step in [Step::Init, Step::New, Step::Approve] {
@@ -87,8 +88,11 @@ pub fn branch_is_synced_first(shim: &Shim, program: &Path) -> anyhow::Result<boo
         _ => false,
     };
     let passed = entries.iter().position(is_pass).context("there is no PASS")?;
-    let is_branch = |entry: &Entry| matches!(&entry.what, Done::Synced(path) if path.ends_with("/app/.git/refs/heads/azolla"));
-    Ok(entries[..passed].iter().any(is_branch))
+    let is_synced = |name: &str| {
+        let is_it = |entry: &Entry| matches!(&entry.what, Done::Synced(path) if path.ends_with(name));
+        entries[..passed].iter().any(is_it)
+    };
+    Ok(is_synced("/app/.git/refs/heads/azolla") && is_synced("/app/.git/refs/heads"))
 }
 
 /// Runs the scenario with a fault. An error is a violation, and says of what.

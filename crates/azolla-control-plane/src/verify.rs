@@ -4,7 +4,7 @@
 mod idle;
 
 use azolla_protocol::{ObjectiveId, OutputBundle, RunnerStatus, SnapshotId, Workorder};
-use azolla_substrate::{Finding, ObjectiveFilter, SubstrateRead};
+use azolla_substrate::{Finding, ObjectiveFilter, SubstrateError, SubstrateRead};
 
 use crate::{
     context::WorkerError,
@@ -42,12 +42,19 @@ pub async fn branches(
 ) -> Result<Vec<LeftBranch>, WorkerError> {
     let mut left = Vec::new();
     for (objective_id, commit) in repository.branches().await? {
-        let tried = Tried::of(read.runs_of(&objective_id).await?);
-        if tried.failed.contains(&commit) {
-            left.push(LeftBranch { objective_id, commit, tried });
-        }
+        left.extend(left_branch(read, objective_id, commit).await?);
     }
     Ok(left)
+}
+
+/// Returns a branch if it is at a patch that failed.
+pub(crate) async fn left_branch(
+    read: &dyn SubstrateRead,
+    objective_id: ObjectiveId,
+    commit: CommitSha,
+) -> Result<Option<LeftBranch>, SubstrateError> {
+    let tried = Tried::of(read.runs_of(&objective_id).await?);
+    Ok(tried.failed.contains(&commit).then_some(LeftBranch { objective_id, commit, tried }))
 }
 
 /// Rebuilds base + stored patch of every completed workorder, and returns those that come to something else.

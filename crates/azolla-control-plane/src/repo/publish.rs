@@ -120,7 +120,8 @@ impl GitRepository {
         let listed = self.listed(&source).await?;
         let ours = |listed: Listed| {
             let id = listed.name.strip_prefix("refs/heads/azolla/")?;
-            Some((ObjectiveId::new(id).ok().filter(|_| listed.symbolic.is_empty())?, listed.id))
+            let is_ours = listed.symbolic.is_empty() && source::is_ours(&source, &listed.name);
+            Some((ObjectiveId::new(id).ok().filter(|_| is_ours)?, listed.id))
         };
         Ok(listed.into_iter().filter_map(ours).collect())
     }
@@ -181,7 +182,8 @@ enum Round {
 }
 
 impl Branch<'_> {
-    /// Takes it away, if it is at what failed; what passed and was published before that comes back.
+    /// Takes it away, if it is at what failed and nobody but us put it there; what passed and was published before that comes
+    /// back.
     async fn take_away(
         &self,
         path: &Path,
@@ -190,7 +192,8 @@ impl Branch<'_> {
     ) -> Result<bool, RepositoryError> {
         let source = source::find(path)?;
         let Present::Branch(commit) = self.present(&source).await? else { return Ok(false) };
-        if !failed.contains(&commit) || self.holder(&source).await?.is_some() {
+        let is_left = failed.contains(&commit) && source::is_ours(&source, &self.branch_ref);
+        if !is_left || self.holder(&source).await?.is_some() {
             return Ok(false);
         }
         let branch_ref = &self.branch_ref;

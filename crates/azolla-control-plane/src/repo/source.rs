@@ -8,6 +8,9 @@ use std::{
 
 use super::RepositoryError;
 
+/// How every step of ours begins in the log of a branch.
+const OURS: &str = "azolla: ";
+
 /// A repository on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
@@ -65,6 +68,15 @@ pub(super) fn holder(source: &Source, branch_ref: &str) -> Option<Held> {
         let how = hold(&git_dir, branch_ref)?;
         Some(Held { work_tree: work_tree_of(source, &git_dir), how })
     })
+}
+
+/// Tells whether the last step of a branch was one of ours, by its log: an operator who sets it keeps it. Without a log nobody
+/// can say, and it is taken for ours; so it is where refs are in a table.
+pub(super) fn is_ours(source: &Source, branch_ref: &str) -> bool {
+    let Some(log) = small(&source.common_dir.join("logs").join(branch_ref)) else { return true };
+    // A step without a word has no tab in its line.
+    let is_ours = |line: &str| line.split_once('\t').is_some_and(|(_, what)| what.starts_with(OURS));
+    log.lines().next_back().is_none_or(is_ours)
 }
 
 fn at(directory: &Path) -> Option<Source> {

@@ -454,6 +454,23 @@ async fn g1_a_branch_of_any_attempt_that_failed_is_withdrawn_and_others_are_list
     }
 }
 
+/// G-2: what the operator put there is the operator's, also where it is at what failed and has our name.
+#[tokio::test]
+async fn g2_a_branch_that_the_operator_set_is_not_withdrawn() {
+    for world in World::all() {
+        let (repository, attempt, commit) = make(&world).await;
+        repository.publish(&attempt, &commit, &[]).await.unwrap();
+        for set in [["branch", "azolla/obj-1", &commit], ["update-ref", "refs/heads/azolla/obj-1", &commit]] {
+            world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
+            world.run(&set);
+            assert_eq!(repository.branches().await.unwrap(), []);
+            let failed = std::slice::from_ref(&commit);
+            assert!(!repository.withdraw(&attempt.objective_id, failed, &[]).await.unwrap());
+            assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
+        }
+    }
+}
+
 #[tokio::test]
 async fn g2_a_branch_that_is_checked_out_is_not_withdrawn() {
     let world = World::new();

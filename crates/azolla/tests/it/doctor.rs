@@ -408,12 +408,16 @@ fn g1_the_branch_of_a_patch_that_failed_is_found_and_repaired_unless_it_is_check
     let app = world.path("app");
     let verify = || world.azolla_in(&app, &["verify", "--git"]);
     assert_eq!(verify().ok(), "Everything holds.\n");
-    // As a gate leaves it that published what it passed, and was killed before its record: the next one came to a FAIL, and was
-    // killed before it looked at the branch.
+    // What the operator fetched to look at it is the operator's.
     let branch = format!("azolla/{failed}");
     let (mirror, both) = (world.home().join("mirrors/az-app.git"), format!("{branch}:{branch}"));
     git(&app, &["fetch", "-q", mirror.to_str().unwrap(), &both]);
     let commit = git(&app, &["rev-parse", &branch]);
+    assert_eq!(verify().ok(), "Everything holds.\n");
+    git(&app, &["branch", "-q", "-D", &branch]);
+    // As a gate leaves it that published what it passed, and was killed before its record: the next one came to a FAIL, and was
+    // killed before it looked at the branch.
+    git(&app, &["update-ref", "-m", "azolla: publish", &format!("refs/heads/{branch}"), commit.trim()]);
     let found = verify();
     let line = format!("invariant 11: {} failed its gate and is at {branch} all the same", commit.trim());
     assert!(found.code == 1 && found.stdout.contains(&line), "{}", found.stdout);

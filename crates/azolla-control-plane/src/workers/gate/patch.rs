@@ -18,6 +18,7 @@ use crate::{
     pause::patch::then_retry,
     repo::{Attempt, Published, RepositoryError, Tried},
     snapshot::patch as patch_snapshot,
+    verify::left_branch,
     workers::{claimed, repository_file},
 };
 
@@ -338,7 +339,7 @@ fn unusable(case: &Case<'_>, error: RepositoryError) -> Result<Failure, Reposito
 }
 
 /// Gives the operator the branch. It is the same commit whoever publishes it (G-1). The patch passed: whatever keeps it
-/// from going there is for the operator to settle, unless it may pass by itself.
+/// from going there is for the operator to settle, unless our own mirror cannot be put right: then it is gated again.
 async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, WorkerError> {
     let commit = commit_of(&case.bundle).unwrap_or_default();
     ctx.show(&case.attempt.objective_id, "publishing the branch", None);
@@ -350,7 +351,6 @@ async fn publish(ctx: &WorkerContext, case: &Case<'_>) -> Result<Published, Work
         Err(RepositoryError::Unusable { what, action }) => {
             Ok(Published::ByHand { reason: what, command: action })
         }
-        // Of the mirror, which is ours: it is tried again.
         published => Ok(published?),
     }
 }
@@ -376,21 +376,20 @@ pub(super) async fn clear(ctx: &WorkerContext, flow: &PatchFlow) {
         if *ctx.stopping.borrow() {
             return;
         }
-        let tried = match ctx.read().runs_of(&id).await {
-            Ok(runs) => Tried::of(runs),
+        match left_branch(ctx.read(), id, commit).await {
+            Ok(Some(left)) => withdraw(ctx, flow, &left.objective_id, &left.tried).await,
             Err(SubstrateError::Unavailable(_)) => return,
             // One row that cannot be read is no reason to leave the others (W-3).
-            Err(_) => continue,
-        };
-        if tried.failed.contains(&commit) {
-            withdraw(ctx, flow, &id, &tried).await;
+            Ok(None) | Err(_) => {}
         }
     }
 }
 
 async fn withdraw(ctx: &WorkerContext, flow: &PatchFlow, id: &ObjectiveId, tried: &Tried) {
-    if let Err(error) = flow.repository.withdraw(id, &tried.failed, &tried.passed).await {
-        ctx.show(id, format!("the branch of a failed patch may be left: {error}"), None);
+    match flow.repository.withdraw(id, &tried.failed, &tried.passed).await {
+        Ok(true) => ctx.show(id, "the branch of a failed patch is taken away", None),
+        Ok(false) => {}
+        Err(error) => ctx.show(id, format!("the branch of a failed patch may be left: {error}"), None),
     }
 }
 

@@ -121,6 +121,11 @@ impl GitRepository {
 
     /// Returns the branches that are there: first the one that HEAD is at, last those that are ours.
     pub(super) async fn heads(&self) -> Result<Vec<String>, RepositoryError> {
+        Ok(self.listed_heads().await?.0)
+    }
+
+    /// The same, and whether HEAD is at a commit.
+    async fn listed_heads(&self) -> Result<(Vec<String>, bool), RepositoryError> {
         // It may be the first that is asked of a mirror.
         self.mirror.prepare()?;
         let place = match &self.repo {
@@ -139,18 +144,25 @@ impl GitRepository {
         let names = listed.lines().filter_map(|line| Some(line.split_once("\trefs/heads/")?.1));
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort_by_key(|name| (Some(name.as_str()) != head, name.starts_with("azolla/")));
-        Ok(names)
+        let has_commit = listed.lines().any(|line| !line.starts_with("ref: ") && line.ends_with("\tHEAD"));
+        Ok((names, has_commit))
     }
 
     async fn missing_branch(&self, branch: &str) -> Result<RepositoryError, RepositoryError> {
         const SHOWN: usize = 10;
-        let mut names = self.heads().await?;
+        let (mut names, has_commit) = self.listed_heads().await?;
         names.truncate(SHOWN);
         let shown = self.shown();
-        Ok(if names.is_empty() {
+        Ok(if names.is_empty() && has_commit {
+            // Without a branch: HEAD is detached.
+            RepositoryError::Unusable {
+                what: format!("{shown} has no branch {branch}"),
+                action: format!("make that branch there: git branch {branch}"),
+            }
+        } else if names.is_empty() {
             RepositoryError::Unusable {
                 what: format!("{shown} has no commit yet"),
-                action: format!("make one on {branch}: git commit --allow-empty -m begin"),
+                action: format!("make a first commit on {branch}: git commit --allow-empty -m begin"),
             }
         } else {
             RepositoryError::Unusable {

@@ -44,7 +44,7 @@ pub(super) fn find(path: &Path) -> Result<Source, RepositoryError> {
     path.ancestors().find_map(at).ok_or_else(|| {
         unusable(
             format!("{shown} is not in a git repository"),
-            format!("git init {shown}, or give another path"),
+            format!("make it one (git init {shown}), or give another path"),
         )
     })
 }

@@ -63,6 +63,22 @@ async fn a_repository_without_a_commit_is_told() {
 }
 
 #[tokio::test]
+async fn a_repository_with_commits_and_no_branch_is_told() {
+    for world in World::all() {
+        let other = world.dir.path().join("detached");
+        fs::create_dir(&other).unwrap();
+        world.run_in(&other, &["clone", "-q", world.repo.to_str().unwrap(), "."]);
+        world.run_in(&other, &["checkout", "-q", "--detach"]);
+        world.run_in(&other, &["branch", "-q", "-D", "main"]);
+        let (what, action) = unusable(&at(&world, "detached"), "main").await;
+        assert!(what.ends_with("has no branch main"), "{what}");
+        assert_eq!(action, "make that branch there: git branch main");
+        assert_eq!(world.run_in(&other, &["branch", "main"]).0, 0);
+        at(&world, "detached").base("main").await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn an_unborn_or_detached_head_does_not_matter() {
     for world in World::all() {
         let main = world.run(&["rev-parse", "main"]);

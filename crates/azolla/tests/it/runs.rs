@@ -96,8 +96,9 @@ fn a_repository_without_a_commit_says_what_to_do() {
     let id = world.approved("Add a line");
     let ran = world.azolla(&["run", "--until-idle"]);
     assert_eq!(ran.code, 4, "{}{}", ran.stdout, ran.stderr);
-    let next =
-        format!("Make one on main: git commit --allow-empty -m begin; then: azolla objective retry {id}");
+    let next = format!(
+        "Make a first commit on main: git commit --allow-empty -m begin; then: azolla objective retry {id}"
+    );
     assert_eq!(ran.stdout, format!("blocked: Add a line\n  {next}\n"));
     let shown = world.azolla(&["objective", "show", &id]).ok();
     assert!(shown.contains("has no commit yet") && shown.ends_with(&format!("Next\n  {next}\n")), "{shown}");

@@ -204,6 +204,10 @@ impl CommandProvider {
             )));
         }
         let path = azolla_process::find(&self.program, &self.settings.path).ok_or_else(|| {
+            let named = Path::new(&self.program);
+            if named.is_absolute() && named.is_file() {
+                return setup(format!("{0} is not executable: chmod +x {0}", named.display()));
+            }
             setup(format!(
                 "the program {} was not found; install it, or correct `argv` of provider {}",
                 self.program.display(),

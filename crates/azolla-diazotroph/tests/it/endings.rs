@@ -23,7 +23,10 @@ async fn pf6_an_exit_code_other_than_0_fails_whatever_was_edited() {
     let bench = Bench::new();
     let reason =
         failed(bench.edited("echo x > a; echo half way; echo cannot >&2; exit 3").await, FailureKind::Other);
-    assert_eq!(reason, "the program ended with exit code 3; it printed:\nhalf way\ncannot");
+    assert_eq!(
+        reason,
+        "the program ended with exit code 3, so whatever it changed was not taken; it printed:\nhalf way\ncannot"
+    );
     let reason = failed(bench.printed("echo text; exit 1").await, FailureKind::Other);
     assert_eq!(reason, "the program ended with exit code 1; it printed:\ntext");
     let reason = failed(bench.printed("kill -9 $$").await, FailureKind::Other);
@@ -43,6 +46,14 @@ async fn pf8_a_missing_program_is_the_operators_to_set_up() {
         assert_eq!(reason, text);
         assert_eq!(generation.usage, Usage::default());
     }
+    let directory = tempfile::tempdir().unwrap();
+    let program = directory.path().join("agent");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    let name = program.display().to_string();
+    let generation =
+        bench.run(CommandSettings { argv: vec![name.clone()], ..bench.settings(STDOUT, "") }).await;
+    let reason = failed(generation.outcome, FailureKind::Setup);
+    assert_eq!(reason, format!("{name} is not executable: chmod +x {name}"));
     // It is there, and what it is to run is not.
     for (script, code) in [("no-such-agent", 127), ("/etc/passwd", 126)] {
         let reason = failed(bench.printed(script).await, FailureKind::Setup);

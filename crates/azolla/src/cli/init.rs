@@ -197,10 +197,15 @@ fn warn_if_missing(argv: &[String]) {
     let program = argv.first().map_or("", String::as_str);
     let path = std::env::var_os("PATH").unwrap_or_default();
     if azolla_process::find(program.as_ref(), &path).is_none() {
-        let named = if program.contains('/') { "no program" } else { "not found on PATH" };
-        remark(&format!(
-            "warning: {program} is {named}; install it before the first run, or name it by its whole path"
-        ));
+        let then = "install it before the first run, or name it by its whole path";
+        let (named, then) = match Path::new(program) {
+            file if file.is_absolute() && file.is_file() => {
+                ("not executable", "chmod +x it before the first run")
+            }
+            _ if program.contains('/') => ("no program", then),
+            _ => ("not found on PATH", then),
+        };
+        remark(&format!("warning: {program} is {named}; {then}"));
     }
 }
 

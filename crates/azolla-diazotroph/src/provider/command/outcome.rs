@@ -56,12 +56,22 @@ impl Run<'_> {
             )),
             // What it edited before it failed is not its answer.
             Exit::Code(code) => {
-                failed(with_said(&format!("the program ended with exit code {code}"), &said()))
+                let what = format!("the program ended with exit code {code}{}", self.not_taken());
+                failed(with_said(&what, &said()))
             }
             Exit::Signal(signal) => {
-                failed(with_said(&format!("the program was ended by signal {signal}"), &said()))
+                let what = format!("the program was ended by signal {signal}{}", self.not_taken());
+                failed(with_said(&what, &said()))
             }
             Exit::TimedOut | Exit::TooMuchOutput => unreachable!("returned above"),
+        }
+    }
+
+    /// Says what becomes of edits of a program that failed.
+    fn not_taken(&self) -> &'static str {
+        match self.settings.result {
+            ResultBy::Worktree => ", so whatever it changed was not taken",
+            ResultBy::Stdout(_) => "",
         }
     }
 

@@ -193,7 +193,9 @@ fn page(found: &Found, result: &Reviewed, pull_request: Option<String>) -> Page 
     let mut page = Page::default();
     page.line(STRONG, &objective.title);
     let metadata = |key: &str| result.bundle.metadata.more.get(key).and_then(|value| value.as_str());
-    let branch = metadata("branch_name").unwrap_or("no branch");
+    // What failed is published nowhere.
+    let has_failed = result.run.as_ref().is_some_and(|run| run.gate_result == GateResult::Fail);
+    let branch = metadata("branch_name").filter(|_| !has_failed).unwrap_or("no branch");
     page.line(FAINT, &format!("{} on {branch}: {}", objective.objective_id, status(objective)));
     add_verdict(&mut page, result);
     let protected = protected_paths(&result.paths);

@@ -80,6 +80,7 @@ impl Trust {
         // What is trusted already is kept for this branch too: what another one has may be replaced. Where this one has
         // another file, work that began with it still needs that: only the operator replaces it.
         let is_kept = store.pinned(repo, own, branch)?.is_none_or(|pinned| pinned == bytes);
+        let is_news = !already || !is_kept;
         let pins = match already {
             _ if self.yes => true,
             _ if self.json => false,
@@ -98,12 +99,12 @@ impl Trust {
                               "trusted": trusted, "next": next});
             screen::show_json("trust", data)?;
         } else {
-            remark(match (already, pins) {
-                (true, true) => "it is trusted already",
-                (true, false) => {
+            remark(match (pins, already) {
+                (true, _) if is_news => "it counts from now on",
+                (true, _) => "it is trusted already",
+                (false, true) => {
                     "it is trusted already, as that of another branch; --yes pins it for this one"
                 }
-                (false, true) => "it counts from now on",
                 (false, false) => "it does not count",
             });
             for command in &next {

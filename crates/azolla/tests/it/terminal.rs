@@ -12,7 +12,7 @@ use crate::world::{Answer, World, git};
 
 /// Runs the program on a terminal of so many columns; what it prints comes as the terminal has it.
 fn on_terminal(world: &World, columns: u16, arguments: &[&str], variables: &[(&str, &str)]) -> Answer {
-    recorded(world, columns, arguments, variables, "/dev/null")
+    recorded(world, columns, arguments, variables, "/dev/null", Stdio::null())
 }
 
 /// The same, and what the terminal shows is in a file as soon as it does.
@@ -22,6 +22,7 @@ fn recorded(
     arguments: &[&str],
     variables: &[(&str, &str)],
     file: &str,
+    typed: Stdio,
 ) -> Answer {
     let words = arguments.iter().map(|word| format!(" '{word}'")).collect::<String>();
     #[expect(clippy::disallowed_methods, reason = "a terminal for the program under test")]
@@ -34,7 +35,7 @@ fn recorded(
         .env("AZOLLA_HOME", world.home())
         .env("HOME", world.path("person"))
         .envs(variables.iter().copied());
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let output = command.stdin(typed).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
     Answer {
         code: output.status.code().unwrap(),
@@ -237,7 +238,8 @@ fn progress_stays_in_one_line_and_says_the_budget() {
     world.configure("[limits]\nbudget_patch_ms = 60000");
     let run = |columns: u16, variables: &[(&str, &str)]| {
         world.approved("Add a line");
-        recorded(&world, columns, &["run", "--until-idle"], variables, &seen.display().to_string()).stdout
+        let shown = seen.display().to_string();
+        recorded(&world, columns, &["run", "--until-idle"], variables, &shown, Stdio::null()).stdout
     };
     let shown = run(40, &[]);
     let drawn: Vec<_> = shown.split("\r\u{1b}[K").skip(1).collect();
@@ -284,4 +286,9 @@ fn r13_a_file_that_another_branch_has_is_asked_about() {
     let told = on_terminal(&world, 80, &look, &[]);
     assert!(told.stdout.contains("Let it count? [y/N]"), "{told:?}");
     assert!(told.stdout.contains("it is trusted already, as that of another branch"), "{told:?}");
+    let yes = world.path("yes");
+    fs::write(&yes, "y\n").unwrap();
+    let told = recorded(&world, 80, &look, &[], "/dev/null", fs::File::open(yes).unwrap().into());
+    assert!(told.stdout.contains("it counts from now on"), "{told:?}");
+    assert_eq!(world.azolla(&look).stderr, "it is trusted already\n");
 }

@@ -1,4 +1,4 @@
-//! What may never come back: on a mount that is dead, not even a look at a file does. It has a thread of its own, for which
+//! Looks at the operator's files. On a mount that is dead not even a look comes back, so each has a thread of its own, for which
 //! neither the runtime nor the end of the process waits.
 
 use std::{sync::Arc, thread, time::Duration};
@@ -10,19 +10,21 @@ use tokio::{
 
 use super::{RepositoryError, git::unavailable};
 
-/// One thread at a time, so that a mount that stays dead costs one.
+/// More than the lanes of an azolla ask for at once, and all that a mount which stays dead may cost.
+const THREADS_MAX: usize = 8;
+
+/// The threads of one repository.
 #[derive(Debug)]
 pub(super) struct Aside(Arc<Semaphore>);
 
 impl Default for Aside {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(1)))
+        Self(Arc::new(Semaphore::new(THREADS_MAX)))
     }
 }
 
 impl Aside {
-    /// Runs `work`, once whatever was begun before it has come back. All of that takes no longer than `time`; work that has begun
-    /// goes on after it, and nobody hears of it.
+    /// Runs `work`, which takes no longer than `time`: what does not come back is left to itself, and nobody hears of it.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         time: Duration,

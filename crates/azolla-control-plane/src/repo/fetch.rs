@@ -7,7 +7,6 @@ use super::{
     git::{Call, FETCH_TIME, Output, unavailable},
     mirror::is_object_id,
     reference::{RepoRef, check_branch},
-    source,
     take::{is_fault, is_missing},
 };
 
@@ -78,17 +77,17 @@ impl GitRepository {
         let mut tries = 0;
         loop {
             tries += 1;
-            let output = self.git.run(self.fetch_call(refspec)?).await?;
+            let output = self.git.run(self.fetch_call(refspec).await?).await?;
             if output.code == Some(0) || tries == TRIES || !self.may_go_next_time(&output)? {
                 return Ok(output);
             }
         }
     }
 
-    fn fetch_call(&self, refspec: &str) -> Result<Call<'_>, RepositoryError> {
+    async fn fetch_call(&self, refspec: &str) -> Result<Call<'_>, RepositoryError> {
         let (place, shallow) = match &self.repo {
             RepoRef::Path(path) => {
-                let source = source::find(path)?;
+                let source = self.source(path).await?;
                 (source.common_dir.into_os_string(), source.shallow)
             }
             RepoRef::Url { url, .. } => (url.into(), false),
@@ -129,7 +128,7 @@ impl GitRepository {
         // It may be the first that is asked of a mirror.
         self.mirror.prepare()?;
         let place = match &self.repo {
-            RepoRef::Path(path) => source::find(path)?.common_dir.into_os_string(),
+            RepoRef::Path(path) => self.source(path).await?.common_dir.into_os_string(),
             RepoRef::Url { url, .. } => url.into(),
         };
         let mut arguments: Vec<std::ffi::OsString> =

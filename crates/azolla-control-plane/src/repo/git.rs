@@ -74,6 +74,8 @@ const CONFIGURATION: [(&str, &str); 27] = [
 pub(super) struct Git {
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
+    /// Where it is started.
+    directory: PathBuf,
     use_lock: PathBuf,
     spawns: AtomicU64,
 }
@@ -105,7 +107,8 @@ impl Git {
     pub(super) fn new(program: PathBuf, mirror: &Mirror, protocol: &str) -> Self {
         let mut environment = fixed_environment(&program, protocol);
         environment.insert("GIT_CONFIG_GLOBAL".into(), mirror.global_config().into());
-        Self { program, environment, use_lock: mirror.use_lock(), spawns: AtomicU64::new(0) }
+        let (directory, use_lock) = (mirror.git_dir().to_owned(), mirror.use_lock());
+        Self { program, environment, directory, use_lock, spawns: AtomicU64::new(0) }
     }
 
     /// Returns how often git was started.
@@ -166,8 +169,9 @@ impl Git {
         Program {
             path: self.program.clone(),
             arguments,
-            // The work tree itself, so that paths in git's messages are those of the repository.
-            directory: call.work_tree.unwrap_or(call.git_dir).to_owned(),
+            // The work tree itself, so that paths in git's messages are those of the repository. Never a directory of the
+            // operator's: on a mount that is dead nobody gets into it, and who starts a program waits for that.
+            directory: call.work_tree.unwrap_or(&self.directory).to_owned(),
             environment,
             input: call.input,
         }

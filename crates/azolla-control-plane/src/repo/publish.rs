@@ -23,8 +23,8 @@ use super::{
 
 /// Time for a list of our branches: it is also asked for where there is nothing else to do.
 const LIST_TIME: Duration = Duration::from_secs(60);
-/// Time for a first sign of the repository before that.
-const ANSWER_TIME: Duration = Duration::from_secs(5);
+/// Time for a look at a few files of the operator's.
+const LOOK_TIME: Duration = Duration::from_secs(20);
 /// Time for the disk to have what git wrote.
 const FLUSH_TIME: Duration = Duration::from_secs(60);
 
@@ -34,7 +34,8 @@ const TRIES: usize = 3;
 /// In the operator's repository git syncs each object and ref by itself; there are few.
 const SYNCED: &str = "core.fsyncMethod=fsync";
 
-/// Why the operator's branch moved, as its log says.
+/// Why the operator's branch moved, as its log says; and how each of these begins.
+const OURS: &str = "azolla: ";
 const PUBLISH: &str = "azolla: publish";
 const WITHDRAW: &str = "azolla: withdraw";
 
@@ -114,16 +115,24 @@ impl GitRepository {
 
     pub(super) async fn list_branches(&self) -> Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError> {
         let RepoRef::Path(path) = &self.repo else { return Ok(Vec::new()) };
-        let there = path.clone();
-        let source = self.aside.run(ANSWER_TIME, move || source::find(&there)).await??;
+        let source = self.source(path).await?;
         self.mirror.prepare()?;
-        let listed = self.listed(&source).await?;
-        let ours = |listed: Listed| {
-            let id = listed.name.strip_prefix("refs/heads/azolla/")?;
-            let is_ours = listed.symbolic.is_empty() && source::is_ours(&source, &listed.name);
-            Some((ObjectiveId::new(id).ok().filter(|_| is_ours)?, listed.id))
-        };
-        Ok(listed.into_iter().filter_map(ours).collect())
+        let mut ours = Vec::new();
+        for listed in self.listed(&source).await? {
+            let id = listed.name.strip_prefix("refs/heads/azolla/").and_then(|id| ObjectiveId::new(id).ok());
+            if let Some(id) = id.filter(|_| listed.symbolic.is_empty())
+                && self.branch(&id).is_ours(&source).await?
+            {
+                ours.push((id, listed.id));
+            }
+        }
+        Ok(ours)
+    }
+
+    /// Finds the operator's repository.
+    pub(super) async fn source(&self, path: &Path) -> Result<Source, RepositoryError> {
+        let path = path.to_owned();
+        self.aside.run(LOOK_TIME, move || source::find(&path)).await?
     }
 
     fn branch(&self, objective: &ObjectiveId) -> Branch<'_> {
@@ -190,9 +199,9 @@ impl Branch<'_> {
         failed: &[String],
         passed: &[String],
     ) -> Result<bool, RepositoryError> {
-        let source = source::find(path)?;
+        let source = self.repository.source(path).await?;
         let Present::Branch(commit) = self.present(&source).await? else { return Ok(false) };
-        let is_left = failed.contains(&commit) && source::is_ours(&source, &self.branch_ref);
+        let is_left = failed.contains(&commit) && self.is_ours(&source).await?;
         if !is_left || self.holder(&source).await?.is_some() {
             return Ok(false);
         }
@@ -227,8 +236,25 @@ impl Branch<'_> {
         Ok((output.code == Some(0)).then_some(before))
     }
 
+    /// Tells whether its last step was one of ours, by its log: an operator who sets it keeps it. Where git keeps no log nobody
+    /// can say, and it is taken for ours.
+    async fn is_ours(&self, source: &Source) -> Result<bool, RepositoryError> {
+        let last = if source.reftable {
+            let call =
+                Call::new(&source.common_dir, ["log", "-g", "-1", "--format=%gs", &self.branch_ref, "--"]);
+            let output = self.repository.git.run(call).await?;
+            (output.code == Some(0)).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            let (source, branch_ref) = (source.clone(), self.branch_ref.clone());
+            self.repository.aside.run(LOOK_TIME, move || source::last_step(&source, &branch_ref)).await?
+        };
+        Ok(last.is_none_or(|last| last.starts_with(OURS)))
+    }
+
     async fn holder(&self, source: &Source) -> Result<Option<String>, RepositoryError> {
-        if let Some(held) = source::holder(source, &self.branch_ref) {
+        let (looked, branch_ref) = (source.clone(), self.branch_ref.clone());
+        let held = self.repository.aside.run(LOOK_TIME, move || source::holder(&looked, &branch_ref)).await?;
+        if let Some(held) = held {
             return Ok(Some(format!("{} {}", held.work_tree.display(), held.how)));
         }
         if !source.reftable {
@@ -252,9 +278,13 @@ impl Branch<'_> {
     async fn flush(&self, source: &Source) -> Result<(), RepositoryError> {
         let file = if source.reftable { "reftable/tables.list" } else { &self.branch_ref };
         let file = source.common_dir.join(file);
-        let flushed = self.repository.aside.run(FLUSH_TIME, move || sync_names(&file)).await?;
+        let flushed = match self.repository.aside.run(FLUSH_TIME, move || sync_names(&file)).await {
+            Ok(flushed) => flushed.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
         flushed.map_err(|error| {
-            unavailable(format!("{} cannot be flushed: {error}", source.common_dir.display()))
+            let branch = self.branch_ref.trim_start_matches("refs/heads/");
+            unavailable(format!("{branch} is set, and a power cut may take it: {error}"))
         })
     }
 
@@ -290,7 +320,7 @@ impl Publishing<'_> {
 
     /// Sets the branch. Where another gate was faster, such as one that takes an earlier attempt away, it looks again.
     async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
-        let source = source::find(path)?;
+        let source = self.branch.repository.source(path).await?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -349,6 +379,10 @@ impl Publishing<'_> {
             Present::Branch(there) if there == self.commit => Published::Done,
             Present::Branch(there) if self.is_later(&there) => self.later(path),
             Present::Branch(there) if self.entry_of(&there).is_some() || earlier.contains(&there) => {
+                if !self.branch.is_ours(source).await? {
+                    // The operator's, also where it is at an attempt of ours (G-2).
+                    return Ok(Round::Over(self.by_hand(path, format!("{branch} was set by somebody else"))));
+                }
                 return self.move_on(path, source, &there).await;
             }
             Present::Branch(there) => {

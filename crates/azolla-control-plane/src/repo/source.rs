@@ -2,14 +2,12 @@
 //! nothing and writes nothing.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
 use super::RepositoryError;
-
-/// How every step of ours begins in the log of a branch.
-const OURS: &str = "azolla: ";
 
 /// A repository on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,13 +68,19 @@ pub(super) fn holder(source: &Source, branch_ref: &str) -> Option<Held> {
     })
 }
 
-/// Tells whether the last step of a branch was one of ours, by its log: an operator who sets it keeps it. Without a log nobody
-/// can say, and it is taken for ours; so it is where refs are in a table.
-pub(super) fn is_ours(source: &Source, branch_ref: &str) -> bool {
-    let Some(log) = small(&source.common_dir.join("logs").join(branch_ref)) else { return true };
-    // A step without a word has no tab in its line.
-    let is_ours = |line: &str| line.split_once('\t').is_some_and(|(_, what)| what.starts_with(OURS));
-    log.lines().next_back().is_none_or(is_ours)
+/// Returns what the log of a branch says of its last step; nothing where a log is there and says nothing, none where there is no
+/// log.
+pub(super) fn last_step(source: &Source, branch_ref: &str) -> Option<String> {
+    /// More than a step takes: a name, an address, a time and a line.
+    const TAIL_BYTES: u64 = 4096;
+    let mut log = File::open(source.common_dir.join("logs").join(branch_ref)).ok()?;
+    let length = log.metadata().ok()?.len();
+    log.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;
+    let mut tail = Vec::new();
+    log.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
+    let tail = String::from_utf8_lossy(&tail);
+    let last = tail.lines().next_back().and_then(|line| line.split_once('\t'));
+    Some(last.map(|(_, what)| what.to_owned()).unwrap_or_default())
 }
 
 fn at(directory: &Path) -> Option<Source> {

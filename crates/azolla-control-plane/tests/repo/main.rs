@@ -12,6 +12,7 @@ mod edits;
 mod hidden;
 mod history;
 mod names;
+mod owner;
 mod properties;
 mod publish;
 mod reading;

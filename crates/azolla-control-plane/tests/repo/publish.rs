@@ -318,7 +318,12 @@ async fn g1_a_later_attempt_replaces_an_earlier_one_and_both_stay_in_the_mirror(
 }
 
 /// Makes another attempt at the same objective, and keeps it.
-async fn again(repository: &GitRepository, first: &Attempt, id: &str, words: &str) -> (Attempt, String) {
+pub(crate) async fn again(
+    repository: &GitRepository,
+    first: &Attempt,
+    id: &str,
+    words: &str,
+) -> (Attempt, String) {
     let next = Attempt { work_order_id: WorkOrderId::new(id).unwrap(), claim_version: 7, ..first.clone() };
     let patch = GOOD.replace("and a half", words);
     let taken = repository.take(&next, Candidate::Text(&patch)).await.unwrap();
@@ -451,23 +456,6 @@ async fn g1_a_branch_of_any_attempt_that_failed_is_withdrawn_and_others_are_list
         assert!(repository.withdraw(&id, &failed, &[]).await.unwrap());
         assert!(!repository.withdraw(&id, &failed, &[]).await.unwrap());
         assert_eq!(repository.branches().await.unwrap(), []);
-    }
-}
-
-/// G-2: what the operator put there is the operator's, also where it is at what failed and has our name.
-#[tokio::test]
-async fn g2_a_branch_that_the_operator_set_is_not_withdrawn() {
-    for world in World::all() {
-        let (repository, attempt, commit) = make(&world).await;
-        repository.publish(&attempt, &commit, &[]).await.unwrap();
-        for set in [["branch", "azolla/obj-1", &commit], ["update-ref", "refs/heads/azolla/obj-1", &commit]] {
-            world.run(&["branch", "-q", "-D", "azolla/obj-1"]);
-            world.run(&set);
-            assert_eq!(repository.branches().await.unwrap(), []);
-            let failed = std::slice::from_ref(&commit);
-            assert!(!repository.withdraw(&attempt.objective_id, failed, &[]).await.unwrap());
-            assert_eq!(world.run(&["rev-parse", "azolla/obj-1"]), commit);
-        }
     }
 }
 

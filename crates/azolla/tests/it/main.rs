@@ -22,6 +22,7 @@ mod licences;
 mod mcp;
 mod model_server;
 mod models;
+mod mount;
 mod notify;
 mod objectives;
 mod peers;

@@ -6,6 +6,7 @@ use super::{
     CommitSha, GitRepository, RepositoryError,
     git::{Call, FETCH_TIME, Output, unavailable},
     mirror::is_object_id,
+    publish::LOOK_TIME,
     reference::{RepoRef, check_branch},
     take::{is_fault, is_missing},
 };
@@ -87,7 +88,7 @@ impl GitRepository {
     async fn fetch_call(&self, refspec: &str) -> Result<Call<'_>, RepositoryError> {
         let (place, shallow) = match &self.repo {
             RepoRef::Path(path) => {
-                let source = self.source(path).await?;
+                let source = self.source(path, LOOK_TIME).await?;
                 (source.common_dir.into_os_string(), source.shallow)
             }
             RepoRef::Url { url, .. } => (url.into(), false),
@@ -128,7 +129,7 @@ impl GitRepository {
         // It may be the first that is asked of a mirror.
         self.mirror.prepare()?;
         let place = match &self.repo {
-            RepoRef::Path(path) => self.source(path).await?.common_dir.into_os_string(),
+            RepoRef::Path(path) => self.source(path, LOOK_TIME).await?.common_dir.into_os_string(),
             RepoRef::Url { url, .. } => url.into(),
         };
         let mut arguments: Vec<std::ffi::OsString> =
@@ -156,7 +157,10 @@ impl GitRepository {
             // Without a branch: HEAD is detached.
             RepositoryError::Unusable {
                 what: format!("{shown} has no branch {branch}"),
-                action: format!("make that branch there: git branch {branch}"),
+                action: match &self.repo {
+                    RepoRef::Path(_) => format!("make that branch there: git branch {branch}"),
+                    RepoRef::Url { .. } => "make that branch there".to_owned(),
+                },
             }
         } else if names.is_empty() {
             RepositoryError::Unusable {

@@ -35,7 +35,7 @@ const IDENTITY_EMAIL: &str = "azolla@localhost.invalid";
 
 /// Configuration of every call; it wins over that of the repository in which the call is made.
 #[rustfmt::skip] // A table.
-const CONFIGURATION: [(&str, &str); 27] = [
+const CONFIGURATION: [(&str, &str); 28] = [
     ("core.hooksPath",               "/dev/null"),
     ("core.fsmonitor",               "false"),
     ("core.untrackedCache",          "false"),
@@ -56,6 +56,8 @@ const CONFIGURATION: [(&str, &str); 27] = [
     // ours, then makes all of them durable at once; one by git for each would cost five of them per patch.
     ("core.fsync",                   "committed,reference"),
     ("core.fsyncMethod",             "writeout-only"),
+    // It would start a program of the repository's own choice.
+    ("log.showSignature",            "false"),
     ("gc.auto",                      "0"),
     ("maintenance.auto",             "false"),
     ("fetch.writeCommitGraph",       "false"),

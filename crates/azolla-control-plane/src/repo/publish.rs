@@ -23,8 +23,10 @@ use super::{
 
 /// Time for a list of our branches: it is also asked for where there is nothing else to do.
 const LIST_TIME: Duration = Duration::from_secs(60);
-/// Time for a look at a few files of the operator's.
-const LOOK_TIME: Duration = Duration::from_secs(20);
+/// Time for a first sign of the repository where nobody has asked for it, or the process may be about to end.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
+/// Time for a look at a few files of the operator's: a server may be starting, or a disk be busy.
+pub(super) const LOOK_TIME: Duration = Duration::from_secs(300);
 /// Time for the disk to have what git wrote.
 const FLUSH_TIME: Duration = Duration::from_secs(60);
 
@@ -115,13 +117,14 @@ impl GitRepository {
 
     pub(super) async fn list_branches(&self) -> Result<Vec<(ObjectiveId, CommitSha)>, RepositoryError> {
         let RepoRef::Path(path) = &self.repo else { return Ok(Vec::new()) };
-        let source = self.source(path).await?;
+        let source = self.source(path, ANSWER_TIME).await?;
         self.mirror.prepare()?;
         let mut ours = Vec::new();
         for listed in self.listed(&source).await? {
             let id = listed.name.strip_prefix("refs/heads/azolla/").and_then(|id| ObjectiveId::new(id).ok());
+            // What nobody can tell is left alone.
             if let Some(id) = id.filter(|_| listed.symbolic.is_empty())
-                && self.branch(&id).is_ours(&source).await?
+                && self.branch(&id).is_ours(&source).await.unwrap_or(false)
             {
                 ours.push((id, listed.id));
             }
@@ -130,9 +133,9 @@ impl GitRepository {
     }
 
     /// Finds the operator's repository.
-    pub(super) async fn source(&self, path: &Path) -> Result<Source, RepositoryError> {
+    pub(super) async fn source(&self, path: &Path, time: Duration) -> Result<Source, RepositoryError> {
         let path = path.to_owned();
-        self.aside.run(LOOK_TIME, move || source::find(&path)).await?
+        self.aside.run(time, move || source::find(&path)).await?
     }
 
     fn branch(&self, objective: &ObjectiveId) -> Branch<'_> {
@@ -199,7 +202,7 @@ impl Branch<'_> {
         failed: &[String],
         passed: &[String],
     ) -> Result<bool, RepositoryError> {
-        let source = self.repository.source(path).await?;
+        let source = self.repository.source(path, ANSWER_TIME).await?;
         let Present::Branch(commit) = self.present(&source).await? else { return Ok(false) };
         let is_left = failed.contains(&commit) && self.is_ours(&source).await?;
         if !is_left || self.holder(&source).await?.is_some() {
@@ -218,10 +221,11 @@ impl Branch<'_> {
         if output.code != Some(0) {
             return Err(unavailable(format!("git update-ref: {}", output.complaint())));
         }
-        if self.holder(&source).await?.is_some() {
-            // The operator went there between the look and the step: what is checked out stays as it was.
+        let held = self.holder(&source).await;
+        if !matches!(held, Ok(None)) {
+            // The operator went there between the look and the step, or nobody can say: what is checked out stays as it was.
             self.set(&source, PUBLISH, &back).await?;
-            return Ok(false);
+            return held.map(|_| false);
         }
         Ok(true)
     }
@@ -240,13 +244,16 @@ impl Branch<'_> {
     /// can say, and it is taken for ours.
     async fn is_ours(&self, source: &Source) -> Result<bool, RepositoryError> {
         let last = if source.reftable {
-            let call =
-                Call::new(&source.common_dir, ["log", "-g", "-1", "--format=%gs", &self.branch_ref, "--"]);
-            let output = self.repository.git.run(call).await?;
-            (output.code == Some(0)).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+            let arguments = ["log", "-g", "-1", "--format=%gs", &self.branch_ref, "--"];
+            let call = Call::new(&source.common_dir, arguments).time(LIST_TIME);
+            let said = self.repository.git.answer(call).await?;
+            // Where there is no log, it says nothing.
+            (!said.is_empty()).then(|| String::from_utf8_lossy(&said).into_owned())
         } else {
             let (source, branch_ref) = (source.clone(), self.branch_ref.clone());
-            self.repository.aside.run(LOOK_TIME, move || source::last_step(&source, &branch_ref)).await?
+            let look = move || source::last_step(&source, &branch_ref);
+            let last = self.repository.aside.run(LOOK_TIME, look).await?;
+            last.map_err(|error| unavailable(format!("the log of a branch cannot be read: {error}")))?
         };
         Ok(last.is_none_or(|last| last.starts_with(OURS)))
     }
@@ -320,7 +327,7 @@ impl Publishing<'_> {
 
     /// Sets the branch. Where another gate was faster, such as one that takes an earlier attempt away, it looks again.
     async fn to_path(&self, path: &Path, earlier: &[String]) -> Result<Published, RepositoryError> {
-        let source = self.branch.repository.source(path).await?;
+        let source = self.branch.repository.source(path, LOOK_TIME).await?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -404,10 +411,13 @@ impl Publishing<'_> {
         if output.code != Some(0) {
             return Ok(self.refused(path, "set", &output));
         }
-        let Some(held) = self.branch.holder(source).await? else { return Ok(Round::Over(Published::Done)) };
-        // The operator went there between the look and the step: what is checked out stays as it was.
+        let held = match self.branch.holder(source).await {
+            Ok(None) => return Ok(Round::Over(Published::Done)),
+            held => held,
+        };
+        // The operator went there between the look and the step, or nobody can say: what is checked out stays as it was.
         self.branch.set(source, WITHDRAW, &format!("update {branch_ref} {there} {commit}\n")).await?;
-        Ok(Round::Over(self.held(path, &held)))
+        Ok(Round::Over(self.held(path, &held?.unwrap_or_default())))
     }
 
     /// What becomes of a step that git did not take.

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::{Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -68,19 +68,22 @@ pub(super) fn holder(source: &Source, branch_ref: &str) -> Option<Held> {
     })
 }
 
-/// Returns what the log of a branch says of its last step; nothing where a log is there and says nothing, none where there is no
-/// log.
-pub(super) fn last_step(source: &Source, branch_ref: &str) -> Option<String> {
+/// Returns what the log of a branch says of its last step; none where there is no log, or git has emptied it, as it does with time.
+pub(super) fn last_step(source: &Source, branch_ref: &str) -> io::Result<Option<String>> {
     /// More than a step takes: a name, an address, a time and a line.
     const TAIL_BYTES: u64 = 4096;
-    let mut log = File::open(source.common_dir.join("logs").join(branch_ref)).ok()?;
-    let length = log.metadata().ok()?.len();
-    log.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES))).ok()?;
+    let mut log = match File::open(source.common_dir.join("logs").join(branch_ref)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        log => log?,
+    };
+    let length = log.metadata()?.len();
+    log.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
     let mut tail = Vec::new();
-    log.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
+    log.take(TAIL_BYTES).read_to_end(&mut tail)?;
     let tail = String::from_utf8_lossy(&tail);
-    let last = tail.lines().next_back().and_then(|line| line.split_once('\t'));
-    Some(last.map(|(_, what)| what.to_owned()).unwrap_or_default())
+    // A step without a word has no tab in its line.
+    let what = |line: &str| line.split_once('\t').map(|(_, what)| what.to_owned()).unwrap_or_default();
+    Ok(tail.lines().next_back().map(what))
 }
 
 fn at(directory: &Path) -> Option<Source> {

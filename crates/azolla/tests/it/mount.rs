@@ -2,9 +2,10 @@
 
 use std::{
     fs::{self, File},
-    io::Read,
+    io::{Read, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    thread,
 };
 
 use rustix::{
@@ -78,10 +79,21 @@ fn g1_a_run_ends_when_it_is_asked_to_though_the_repository_does_not_answer() {
             .env("DEAD_CALL", call);
         let mut run =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // The other end is opened by whoever does not come back.
-        File::open(&pipe).unwrap().read_exact(&mut [0]).unwrap();
-        kill_process(Pid::from_child(&run), Signal::INT).unwrap();
-        assert_eq!(run.wait().unwrap().code(), Some(130), "{call}");
+        let pid = Pid::from_child(&run);
+        // Open for both, so that neither end waits for the other. Whichever comes first is read: a look that does not come back, or
+        // the end of a run that never looked.
+        let mut said = File::options().read(true).write(true).open(&pipe).unwrap();
+        let mut ends = said.try_clone().unwrap();
+        let ended = thread::spawn(move || {
+            let status = run.wait().unwrap();
+            ends.write_all(b"e").unwrap();
+            status
+        });
+        let mut first = [0];
+        said.read_exact(&mut first).unwrap();
+        assert_eq!(&first, b"x", "{call}: it ended, and nobody looked");
+        kill_process(pid, Signal::INT).unwrap();
+        assert_eq!(ended.join().unwrap().code(), Some(130), "{call}");
         // The mount is back.
         assert!(world.azolla(&["run", "--until-idle"]).ok().starts_with("passed: Add a line\n"), "{call}");
         git(&app, &["rev-parse", "--verify", &format!("azolla/{id}")]);

@@ -30,3 +30,13 @@ fn a_directory_that_is_gone_is_not_a_git_that_is_not_there() {
     let told = told(io::ErrorKind::NotFound, Path::new("/nonexistent"));
     assert!(matches!(told, RepositoryError::Unavailable(_)), "{told}");
 }
+
+/// Who starts a program waits until it has got into its directory, and on a mount that is dead nobody does.
+#[test]
+fn git_is_started_in_the_mirror_whatever_repository_it_is_for() {
+    let mirror = Mirror::new("/mirror".into());
+    let git = Git::new("/usr/bin/git".into(), &mirror, "file");
+    assert_eq!(git.program_of(Call::new(Path::new("/elsewhere"), ["log"])).directory, mirror.git_dir());
+    let work_tree = Call::new(mirror.git_dir(), ["log"]).work_tree(Path::new("/work-tree"));
+    assert_eq!(git.program_of(work_tree).directory, Path::new("/work-tree"));
+}

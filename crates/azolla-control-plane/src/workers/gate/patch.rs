@@ -388,8 +388,7 @@ pub(super) async fn clear(ctx: &WorkerContext, flow: &PatchFlow) {
 async fn withdraw(ctx: &WorkerContext, flow: &PatchFlow, id: &ObjectiveId, tried: &Tried) {
     match flow.repository.withdraw(id, &tried.failed, &tried.passed).await {
         Ok(true) => ctx.show(id, "the branch of a failed patch is taken away", None),
-        // Where there is no repository there is no branch either.
-        Ok(false) | Err(RepositoryError::Unusable { .. }) => {}
+        Ok(false) => {}
         Err(error) => ctx.show(id, format!("the branch of a failed patch may be left: {error}"), None),
     }
 }

@@ -206,7 +206,11 @@ impl CommandProvider {
         let path = azolla_process::find(&self.program, &self.settings.path).ok_or_else(|| {
             let named = Path::new(&self.program);
             if named.is_absolute() && named.is_file() {
-                return setup(format!("{0} is not executable: chmod +x {0}", named.display()));
+                return setup(format!(
+                    "the program {} is not executable; make it so, or correct `argv` of provider {}",
+                    named.display(),
+                    self.settings.name
+                ));
             }
             setup(format!(
                 "the program {} was not found; install it, or correct `argv` of provider {}",

@@ -53,7 +53,9 @@ async fn pf8_a_missing_program_is_the_operators_to_set_up() {
     let generation =
         bench.run(CommandSettings { argv: vec![name.clone()], ..bench.settings(STDOUT, "") }).await;
     let reason = failed(generation.outcome, FailureKind::Setup);
-    assert_eq!(reason, format!("{name} is not executable: chmod +x {name}"));
+    let text =
+        format!("the program {name} is not executable; make it so, or correct `argv` of provider agent");
+    assert_eq!(reason, text);
     // It is there, and what it is to run is not.
     for (script, code) in [("no-such-agent", 127), ("/etc/passwd", 126)] {
         let reason = failed(bench.printed(script).await, FailureKind::Setup);

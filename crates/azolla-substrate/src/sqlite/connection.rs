@@ -7,7 +7,10 @@ use std::{
 };
 
 use azolla_protocol::Timestamp;
-use rusqlite::{Connection, OpenFlags, config::DbConfig, functions::FunctionFlags, params_from_iter, types};
+use rusqlite::{
+    CachedStatement, Connection, OpenFlags, config::DbConfig, functions::FunctionFlags, params_from_iter,
+    types,
+};
 
 use super::{fault::refusal, sql};
 use crate::{
@@ -86,9 +89,16 @@ pub(super) fn execute(connection: &Connection, statement: &Statement) -> rusqlit
 pub(super) fn for_each(
     connection: &Connection,
     statement: &Statement,
+    each: impl FnMut(Row) -> bool,
+) -> rusqlite::Result<()> {
+    each_row(&mut connection.prepare_cached(statement.sql)?, statement, each)
+}
+
+fn each_row(
+    prepared: &mut CachedStatement<'_>,
+    statement: &Statement,
     mut each: impl FnMut(Row) -> bool,
 ) -> rusqlite::Result<()> {
-    let mut prepared = connection.prepare_cached(statement.sql)?;
     let columns = prepared.column_count();
     let mut rows = prepared.query(params_from_iter(&statement.values))?;
     while let Some(row) = rows.next()? {
@@ -102,8 +112,24 @@ pub(super) fn for_each(
 
 /// Runs a statement and returns its rows.
 pub(super) fn query(connection: &Connection, statement: &Statement) -> rusqlite::Result<Vec<Row>> {
+    all_rows(&mut connection.prepare_cached(statement.sql)?, statement)
+}
+
+/// The same, if it only reads; none if it would write.
+pub(super) fn query_if_reads(
+    connection: &Connection,
+    statement: &Statement,
+) -> rusqlite::Result<Option<Vec<Row>>> {
+    let mut prepared = connection.prepare_cached(statement.sql)?;
+    if !prepared.readonly() {
+        return Ok(None);
+    }
+    all_rows(&mut prepared, statement).map(Some)
+}
+
+fn all_rows(prepared: &mut CachedStatement<'_>, statement: &Statement) -> rusqlite::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for_each(connection, statement, |row| {
+    each_row(prepared, statement, |row| {
         rows.push(row);
         true
     })?;

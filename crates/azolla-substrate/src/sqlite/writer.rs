@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use super::{
-    connection::{BUSY_LIMIT, JobTime, query},
+    connection::{BUSY_LIMIT, JobTime, query_if_reads},
     fault::Fault,
     sql,
 };
@@ -156,8 +156,8 @@ impl Writer {
     /// connection drops its own after each commit. What would write is left to a connection that cannot (M-4).
     pub(super) fn read(&self, statement: &Statement) -> Option<Result<Vec<Row>, SubstrateError>> {
         let pen = self.shared.free_pen()?;
-        let reads = pen.connection.prepare_cached(statement.sql).is_ok_and(|prepared| prepared.readonly());
-        reads.then(|| query(&pen.connection, statement).map_err(|error| Fault::from(&error).into()))
+        let rows = query_if_reads(&pen.connection, statement).transpose()?;
+        Some(rows.map_err(|error| Fault::from(&error).into()))
     }
 
     /// Writes a job if nobody else writes or waits to; returns it otherwise.

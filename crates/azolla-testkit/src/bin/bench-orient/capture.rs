@@ -15,7 +15,7 @@ const PLACE: &str = "capture";
 
 pub(crate) async fn measure(size: &Size, figures: &mut Figures) -> anyhow::Result<()> {
     let home = Home::filled(&Templates::new().await?, size.artifacts[0]).await?;
-    let raw = Raw::new(home.path(), 1)?;
+    let raw = Raw::new(home.path())?;
     let (mut note, mut version, mut commits) = (Spread::default(), Spread::default(), Spread::default());
     for round in 0..=size.captures {
         let (time, id) = home.timed(&["capture", "the login page is slow since Monday"])?;

@@ -1,6 +1,10 @@
 //! One patch azolla under its poll loop, and the operator who gives it one objective after the other.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::{Context, ensure};
 use azolla_control_plane::{
@@ -50,6 +54,11 @@ pub(crate) struct Approved {
 }
 
 impl Desk {
+    /// Where the store of a directory is.
+    pub(crate) fn store_file(directory: &Path) -> PathBuf {
+        directory.join("substrate.sqlite")
+    }
+
     /// Starts the poll loop on a new store in `directory`, with settings as they come and real time and ids.
     pub(crate) async fn start(
         directory: &Path,
@@ -58,7 +67,7 @@ impl Desk {
         answer: &str,
     ) -> anyhow::Result<Self> {
         let identity = identity(AzollaType::CodePatch);
-        let path = directory.join("substrate.sqlite");
+        let path = Self::store_file(directory);
         let opening = Opening::OrCreate(identity.clone());
         let store: Arc<dyn Substrate> =
             Arc::new(SqliteSubstrate::open(&path, opening, Arc::new(SystemClock)).await?);

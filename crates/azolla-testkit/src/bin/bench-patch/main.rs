@@ -14,6 +14,7 @@ mod origin;
 mod plumbing;
 mod program;
 mod raw;
+mod replay;
 mod spread;
 mod start;
 

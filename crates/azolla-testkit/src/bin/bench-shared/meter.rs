@@ -38,7 +38,17 @@ pub(crate) fn syncs() -> u64 {
 
 /// Returns the CPU time of this process.
 pub(crate) fn own_cpu_ms() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    milliseconds(ClockId::ProcessCPUTime)
+}
+
+/// Returns the CPU time of this thread.
+#[allow(dead_code, reason = "not every benchmark tells its threads apart")]
+pub(crate) fn thread_cpu_ms() -> f64 {
+    milliseconds(ClockId::ThreadCPUTime)
+}
+
+fn milliseconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 

@@ -12,7 +12,13 @@ pub(crate) async fn run(
     arguments: Vec<OsString>,
     environment: &[(&str, &str)],
 ) -> anyhow::Result<Finished> {
-    let fixed = [("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C")];
+    // No object is fetched for a question: that would start what the repository names for it (R10).
+    let fixed = [
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("LC_ALL", "C"),
+    ];
     let all = fixed.iter().chain(environment);
     let mut environment: BTreeMap<OsString, OsString> =
         all.map(|(name, value)| (name.into(), value.into())).collect();

@@ -23,7 +23,7 @@ use crate::{
     },
     deployment::{Deployment, STANDING},
     failure::Failure,
-    screen::{FAINT, PLAIN, Page, remark},
+    screen::{FAINT, PLAIN, Page, quoted, remark},
 };
 
 /// Set up azolla; inside a repository, also for that repository
@@ -150,9 +150,17 @@ impl Init {
         }
         let base = match &self.base {
             Some(base) => base.clone(),
-            None => checkout.base_branch().await?.ok_or_else(|| {
-                Failure::new(format!("{repo} has no branch checked out")).hint("azolla init --base main")
-            })?,
+            None => match checkout.base_branch().await? {
+                Some(base) => base,
+                None => {
+                    let there = checkout.branches().await.unwrap_or_default();
+                    let hint = match there.iter().find(|name| check_branch(name).is_ok()) {
+                        Some(there) => format!("azolla init --base {}", quoted(there)),
+                        None => "git branch main && azolla init --base main".to_owned(),
+                    };
+                    return Err(Failure::new(format!("{repo} has no branch checked out")).hint(hint).into());
+                }
+            },
         };
         check_branch(&base)?;
         let id = free_id(&checkout.root, &config);

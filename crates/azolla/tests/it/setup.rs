@@ -64,6 +64,14 @@ fn init_asks_for_a_branch_where_none_is_checked_out() {
     git(&app, &["checkout", "--quiet", "--detach"]);
     let refused = world.azolla_in(&app, &["init"]).refused(1);
     assert!(refused.ends_with("has no branch checked out\nhint: azolla init --base main\n"), "{refused}");
+    // A branch that is there, whatever it is called.
+    git(&app, &["branch", "--quiet", "--move", "main", "trunk#1"]);
+    let refused = world.azolla_in(&app, &["init"]).refused(1);
+    assert!(refused.ends_with("hint: azolla init --base 'trunk#1'\n"), "{refused}");
+    git(&app, &["branch", "--quiet", "--delete", "--force", "trunk#1"]);
+    let refused = world.azolla_in(&app, &["init"]).refused(1);
+    assert!(refused.ends_with("hint: git branch main && azolla init --base main\n"), "{refused}");
+    git(&app, &["branch", "--quiet", "main"]);
     world.azolla_in(&app, &["init", "--base", "main"]).ok();
     for branch in ["--upload-pack=x", "a..b", "x.lock"] {
         let other = world.path("odd");

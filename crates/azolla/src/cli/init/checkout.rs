@@ -64,7 +64,13 @@ impl Checkout {
         Ok(head.and_then(|name| name.strip_prefix(HEADS).map(str::to_owned)))
     }
 
-    /// Returns the line that git answers with; none if it has none.
+    /// Lists the branches. git looks at no commit for that, which it might have to fetch.
+    pub(super) async fn branches(&self) -> anyhow::Result<Vec<String>> {
+        let names = self.ask(&["for-each-ref", "--format=%(refname)", HEADS]).await?.unwrap_or_default();
+        Ok(names.lines().filter_map(|name| name.strip_prefix(HEADS)).map(str::to_owned).collect())
+    }
+
+    /// Returns what git answers with; none if it has none.
     async fn ask(&self, arguments: &[&str]) -> anyhow::Result<Option<String>> {
         let mut directory = OsString::from("--git-dir=");
         directory.push(&self.git);

@@ -57,6 +57,28 @@ fn init_inside_a_repository_adds_it_with_its_branch() {
     assert!(refused.contains("--base needs a repository"), "{refused}");
 }
 
+/// R10: a look at a commit that a partial clone lacks would fetch it, by the program that the repository names.
+#[test]
+fn t9_r10_init_starts_no_program_of_a_partial_clone() {
+    let world = World::new();
+    let (app, canary) = (world.repository("app"), world.path("canary"));
+    git(&app, &["checkout", "--quiet", "--detach"]);
+    let touch = format!("touch '{}'; false", canary.display());
+    for (key, value) in [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", "ssh://localhost/x"),
+        ("core.sshCommand", touch.as_str()),
+    ] {
+        git(&app, &["config", key, value]);
+    }
+    fs::write(app.join(".git/refs/heads/absent"), format!("{}\n", "1".repeat(40))).unwrap();
+    let refused = world.azolla_in(&app, &["init"]).refused(1);
+    assert!(!canary.exists(), "the repository's program ran");
+    assert!(refused.ends_with("hint: azolla init --base absent\n"), "{refused}");
+}
+
 #[test]
 fn init_asks_for_a_branch_where_none_is_checked_out() {
     let world = World::new();
